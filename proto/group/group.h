@@ -1,0 +1,304 @@
+/* The inside of one group: shared by the files of proto/group, seen by nobody else.
+ *
+ * Every part is a field here and a pair of functions there: what a datagram or a command changes,
+ * and what follows from it when the group settles (core.c). Nothing is sent and no event is emitted
+ * before the state that it tells of is set. */
+#ifndef GLBP_GROUP_H
+#define GLBP_GROUP_H
+
+#include "proto/core.h"
+#include "proto/wire/replay.h"
+
+/* How a member's silence or a probe of its url was judged (section 6, Takeover). */
+struct glbp_probing {
+    bool asked_for;      /* a probe is due as soon as the output has room */
+    uint64_t next_ms;    /* when the next probe begins; GLBP_NEVER_MS: heard, none needed */
+    uint32_t failed_row; /* probes failed in a row since it was last heard or answered */
+    bool answered;       /* the last result was an answer */
+    bool refused;        /* the last result was a refusal */
+};
+
+/* One node of the group, this one included (`self`). Kept ascending by name. What stands below
+ * "said" is from the last hello applied; of a node of which none was (heard_hello false, only
+ * restored from a table) it is from the table's entry. */
+struct glbp_member {
+    char node[GLBP_NODE_SIZE];
+    bool self;
+    bool heard_hello; /* a hello of it was applied in this life */
+    bool alive;       /* section 4; always true for self unless Disabled or Initial */
+    bool resigned;
+    bool believed; /* freshness was proved since it was last lost */
+    bool is_signed;
+    bool seen_eligible; /* was eligible once while this node listened */
+    uint64_t incarnation;
+    uint64_t id; /* glbp_node_id() */
+    /* said */
+    enum glbp_state state;
+    uint32_t priority;
+    uint32_t hello_ms, hold_ms;
+    struct glbp_addr addr;
+    uint32_t flags;
+    uint64_t term;
+    struct glbp_stamp stamp;
+    char url[GLBP_URL_SIZE];
+    char agent_url[GLBP_URL_SIZE];
+    uint32_t weight, weight_max;
+    uint32_t latency_us;
+    struct glbp_claim_ref follows;
+    bool heard_somebody;      /* its `heard` was not empty within the last hellos that count */
+    uint32_t unlisted_hellos; /* its hellos since one listed this node; 0: the last did */
+    uint32_t empty_hellos;    /* its hellos since one listed anybody */
+    /* liveness */
+    uint64_t alive_ms;  /* the last proof of life dates from here; 0 never */
+    uint64_t direct_ms; /* last fresh datagram from itself; 0 never */
+    uint64_t hello_applied_ms;
+    uint64_t known_seq; /* highest seq known, directly or by report */
+    uint64_t lost_ms;   /* when it was lost; 0 alive */
+    uint64_t max_gap_ms;
+    uint32_t asks; /* asks since it was last heard directly */
+    uint64_t next_ask_ms;
+    bool oneway;              /* ONEWAY was told */
+    bool followed_us;         /* as AVG: it followed us at some time */
+    uint64_t behind_since_ms; /* our stamp is behind its; GLBP_NEVER_MS: not */
+    struct glbp_probing probing;
+    bool differs_told; /* CONFIG was told */
+};
+
+/* Replay state of one sender name (section 3). Outlives the member. Ascending by name. */
+struct glbp_sender {
+    char node[GLBP_NODE_SIZE];
+    uint64_t incarnation;
+    struct glbp_window window;
+    uint64_t hello_seq; /* of the last hello applied */
+    bool any_hello;
+    bool resigned;
+    bool is_signed;
+    uint64_t used_ms; /* last accepted datagram, for forgetting the oldest */
+};
+
+/* A signed sender that is heard but not yet believed. */
+struct glbp_unproven {
+    char node[GLBP_NODE_SIZE]; /* "" free */
+    uint64_t incarnation;
+    uint64_t id;
+    uint64_t seq;
+    uint64_t heard_ms;
+    uint64_t vouched_seq;      /* a believed member lists it in `heard` at this seq … */
+    uint64_t vouched_until_ms; /* … which counts until then */
+};
+#define GLBP_UNPROVEN_MAX 64
+
+/* Another node that uses our name (section 3, "Two nodes, one name"). */
+struct glbp_namesake {
+    uint64_t incarnation; /* 0 none heard */
+    uint64_t id;
+    uint64_t seq;
+    uint64_t heard_ms;
+    uint64_t hold_ms;
+    uint32_t advances;
+    bool proven;
+    struct glbp_addr addr;
+};
+
+/* The clock of one slot, on the AVG only; carried over claims by remaining_ms. */
+enum glbp_slot_clock_kind {
+    GLBP_CLOCK_NONE = 0,
+    GLBP_CLOCK_REMOVAL, /* owner gone, slot moved or down */
+    GLBP_CLOCK_RETURN,  /* owner back, not yet forwarder */
+};
+struct glbp_slot_clock {
+    uint32_t slot;
+    enum glbp_slot_clock_kind kind;
+    uint64_t deadline_ms;
+};
+
+/* Own weight (section 6, Weighting); weight.c. */
+struct glbp_weighting {
+    struct glbp_health health;
+    bool health_known; /* a GLBP_IN_HEALTH came */
+    bool commanded;    /* weight GROUP N */
+    uint32_t command_weight;
+    bool drain_commanded;
+    uint32_t weight;
+    bool eligible;
+    bool below; /* fell below `lower` and is not yet at `upper` again */
+};
+
+/* A claim on the AVG role as this node sees it (section 5, Claims). */
+struct glbp_claim {
+    bool present;
+    bool direct; /* heard from the AVG itself, else reported by `follows` */
+    bool is_signed;
+    uint8_t flags; /* GLBP_CLAIM_* */
+    uint64_t id;
+    uint64_t term;
+    char node[GLBP_NODE_SIZE]; /* "" unknown */
+};
+
+/* Slices of one stamp, being gathered (section 7); replicate.c. */
+struct glbp_gather {
+    struct glbp_table table; /* arrays of max_members and max_forwarders */
+    bool followed;           /* of the AVG followed, or asked for before a claim */
+    uint64_t begun_ms;
+    size_t total, have;
+    uint8_t *got; /* one byte an entry: index of slices seen */
+};
+
+/* Slices on their way out: to all, or to one node that asked. */
+struct glbp_slice_job {
+    bool busy;
+    bool to_all;
+    struct glbp_addr to;
+    struct glbp_stamp stamp; /* of the table being sent; a new table restarts the job to all */
+    size_t next;             /* entry */
+};
+#define GLBP_SLICE_JOBS 9 /* [0] is to all */
+
+#define GLBP_SEQ_MARKS 24
+
+struct glbp_group {
+    struct glbp_group_config config;
+    char node[GLBP_NODE_SIZE];
+    uint64_t incarnation;
+    uint64_t id;
+    uint64_t random;
+    struct glbp_now now; /* of the step under way */
+    uint64_t last_step_ms;
+    struct glbp_output *out; /* of the step under way */
+
+    enum glbp_link link;
+    struct glbp_addr addr;
+
+    /* own state */
+    enum glbp_state state;
+    uint64_t state_since_ms;
+    uint64_t state_changes;
+    struct glbp_event state_reason;
+    bool started;
+    uint64_t listen_ms;   /* entered Listen */
+    uint64_t ready_ms;    /* entered Listen from Initial: the preempt delay counts from here */
+    uint64_t no_leave_ms; /* gave the role up: does not leave Listen before (section 5) */
+    uint64_t yielded_ms;  /* stepped down before a claim; 0 never */
+    struct glbp_claim yielded_to;
+    uint64_t yielded_term;
+    uint64_t other_avg_ms; /* a live non-AVG member named another AVG; 0 never */
+    char last_followed[GLBP_NODE_SIZE];
+    bool shutdown;
+    uint64_t shutdown_ms;
+    bool successor_seen;
+    bool believed_somebody; /* since start */
+
+    /* claims and terms */
+    uint64_t term_seen;  /* highest seen */
+    uint64_t claim_term; /* of our claim while Active */
+    bool lone;
+    uint64_t first_follower_ms; /* since our claim; 0 none yet */
+    bool minority;
+    uint64_t minority_false_ms; /* since when the condition is false; GLBP_NEVER_MS: it is true */
+    uint64_t last_loss_ms;      /* a member of the table was lost; 0 never */
+    struct glbp_claim follow;   /* the live AVG, ourselves included */
+    bool fetching;              /* asks for a greater table before the claim */
+    uint64_t fetch_until_ms, fetch_next_ms;
+    uint64_t fetch_id;
+    enum glbp_reason fetch_why;
+
+    /* sending */
+    uint64_t seq;           /* of the next datagram */
+    uint64_t sent_hello_ms; /* 0 never */
+    uint64_t next_hello_ms;
+    uint64_t soon_hello_ms; /* an early one is due; GLBP_NEVER_MS none */
+    uint32_t solicits_left;
+    uint64_t farewells_left; /* repeats of a resign or an empty `follows`, at … */
+    uint64_t next_farewell_ms;
+    struct glbp_echo echo;
+    uint64_t ask_once[8]; /* ids to ask in the next hello besides the silent ones */
+    size_t ask_once_n;
+    bool want_table;
+    size_t heard_from, unproven_from; /* rotation */
+    struct {
+        uint64_t mono_ms, seq;
+    } seq_marks[GLBP_SEQ_MARKS]; /* ring: which seq was sent when */
+    size_t seq_mark;
+    uint64_t sent, received;
+
+    /* peers */
+    size_t members_n;            /* self included */
+    struct glbp_member *members; /* max_members */
+    size_t senders_n;
+    struct glbp_sender *senders; /* 4 x max_members */
+    uint64_t forgotten;          /* greatest incarnation forgotten */
+    struct glbp_unproven unproven[GLBP_UNPROVEN_MAX];
+    struct glbp_namesake namesake;
+    bool duplicate;
+
+    /* table */
+    struct glbp_table table; /* held */
+    struct glbp_table draft; /* AVG: what would be published now */
+    bool table_live;         /* it came from a live AVG in this life, or is our own */
+    uint64_t confirmed_ms;
+    struct glbp_slot_clock *clocks; /* max_forwarders; valid for table.slots while Active */
+    bool decide;                    /* AVG: something changed that the table may depend on */
+    uint64_t decide_ms;             /* AVG: the earliest time at which it changes by itself */
+    uint64_t weight_versions_ms[2]; /* when the last two versions for weight alone were made */
+    struct glbp_gather gather;
+    struct glbp_slice_job jobs[GLBP_SLICE_JOBS];
+    uint32_t repeats;        /* of the slices to all: 0..4 done */
+    uint64_t next_repeat_ms; /* GLBP_NEVER_MS none */
+
+    struct glbp_weighting weighting;
+
+    /* counters */
+    uint64_t rejected[GLBP_REJECT_COUNT_];
+    uint64_t stalls, stall_ms_max;
+    uint64_t url_mismatches;
+
+    struct glbp_message msg; /* scratch: the datagram read, or the one being made */
+};
+
+/* ---- member.c: who is there ---- */
+struct glbp_member *glbp_member_find(struct glbp_group *group, const char *node);
+struct glbp_member *glbp_member_find_id(struct glbp_group *group, uint64_t id);
+struct glbp_member *glbp_member_self(struct glbp_group *group);
+/* Order of candidates (section 1, rank): > 0 when a ranks higher. Draining is read from flags. */
+int glbp_rank_cmp(const struct glbp_member *a, const struct glbp_member *b);
+/* Its hold is over for hold - x: silent_ms since the last proof of life of any kind. */
+uint64_t glbp_member_silent_ms(const struct glbp_group *group, const struct glbp_member *member);
+
+/* ---- weight.c (section 6, Weighting): own weight, eligibility, drain; writes the self member ----
+ */
+/* Recomputes from group->weighting.health, commands, config and link; emits WEIGHT and DRAIN.
+ * Returns true when weight, eligibility or draining changed (a hello is due at once, section 4). */
+bool glbp_weight_settle(struct glbp_group *group);
+
+/* ---- table.c, slots.c (section 6): only the AVG decides ---- */
+/* At a claim: takes the held table as its own under `term`, version 0, clocks from remaining_ms. */
+void glbp_table_adopt(struct glbp_group *group, uint64_t term);
+/* Decides anew when group->decide or decide_ms is due: builds group->draft from group->table,
+ * members, clocks and now, and publishes it as the next version if its content differs (a weight
+ * alone at most twice per hello; latency alone never). Sets table_changed, decide_ms; emits POOL,
+ * FORWARDER, MEMBER. Returns true when a version was published. */
+bool glbp_table_decide(struct glbp_group *group);
+/* Publishes a new version under a raised term, content unchanged (section 5, Terms). */
+void glbp_table_raise(struct glbp_group *group, uint64_t term);
+/* Whoever applies a table: emits what differs between the two (FORWARDER, POOL, MEMBER_REMOVED). */
+void glbp_table_announce(struct glbp_group *group, const struct glbp_table *before,
+                         const struct glbp_table *after);
+/* Copies content, stamp and dates; `to` has room (asserted against max_members, max_forwarders). */
+void glbp_table_copy(struct glbp_table *to, const struct glbp_table *from);
+
+/* ---- minority.c (section 6, Minority) ---- */
+/* Evaluates the flag of an Active; begins and ends it (2 hello); emits MINORITY. Returns the next
+ * time at which it may change by itself. Called before the first hello of a claim. */
+uint64_t glbp_minority_settle(struct glbp_group *group);
+
+/* ---- url.c (section 7) ---- */
+/* True if the url is http or https, has a host, no user info, query, fragment, control or non-ASCII
+ * character, and matches a rule (any, when there is none). */
+bool glbp_url_allowed(const struct glbp_group_config *config, const char *url);
+
+/* ---- event.c ---- */
+/* Next free event of the step's output, zeroed but for kind and time; a spare one (dropped and
+ * counted) when the output is full. Never NULL. */
+struct glbp_event *glbp_emit(struct glbp_group *group, enum glbp_event_kind kind);
+
+#endif
