@@ -163,7 +163,9 @@ struct glbp_group {
     uint64_t id;
     uint64_t random;
     struct glbp_now now; /* of the step under way */
-    uint64_t last_step_ms;
+    uint64_t judge_ms;   /* of the last tick: silence is judged as of then, since only before a tick
+                          * was the socket drained (section 4) */
+    uint64_t last_step_ms;   /* 0: none yet */
     struct glbp_output *out; /* of the step under way */
 
     enum glbp_link link;
@@ -197,10 +199,10 @@ struct glbp_group {
     uint64_t minority_false_ms; /* since when the condition is false; GLBP_NEVER_MS: it is true */
     uint64_t last_loss_ms;      /* a member of the table was lost; 0 never */
     struct glbp_claim follow;   /* the live AVG, ourselves included */
+    struct glbp_event avg_gone; /* why the last one followed is no more: reason, node, silence */
     bool fetching;              /* asks for a greater table before the claim */
     uint64_t fetch_until_ms, fetch_next_ms;
     uint64_t fetch_id;
-    enum glbp_reason fetch_why;
 
     /* sending */
     uint64_t seq;           /* of the next datagram */
@@ -208,12 +210,11 @@ struct glbp_group {
     uint64_t next_hello_ms;
     uint64_t soon_hello_ms; /* an early one is due; GLBP_NEVER_MS none */
     uint32_t solicits_left;
-    uint64_t farewells_left; /* repeats of a resign or an empty `follows`, at … */
-    uint64_t next_farewell_ms;
+    uint32_t repeats_left; /* of a resign, an empty `follows` or a new claim, at … */
+    uint64_t next_repeat_hello_ms;
     struct glbp_echo echo;
-    uint64_t ask_once[8]; /* ids to ask in the next hello besides the silent ones */
-    size_t ask_once_n;
-    bool want_table;
+    uint64_t echo_ms;                 /* when the last one was sent */
+    uint64_t want_id;                 /* the node asked for its table in the next hello; 0 none */
     size_t heard_from, unproven_from; /* rotation */
     struct {
         uint64_t mono_ms, seq;
@@ -255,14 +256,110 @@ struct glbp_group {
     struct glbp_message msg; /* scratch: the datagram read, or the one being made */
 };
 
+/* ---- core.c ---- */
+/* Uniform in 0..bound - 1 (0 when bound is 0), from the group's own seed. */
+uint64_t glbp_group_random(struct glbp_group *group, uint64_t bound);
+
 /* ---- member.c: who is there ---- */
 struct glbp_member *glbp_member_find(struct glbp_group *group, const char *node);
 struct glbp_member *glbp_member_find_id(struct glbp_group *group, uint64_t id);
 struct glbp_member *glbp_member_self(struct glbp_group *group);
+/* The record of a node, made if there is none; NULL when max_members are there and none can go. */
+struct glbp_member *glbp_member_add(struct glbp_group *group, const char *node);
+void glbp_member_identify(struct glbp_group *group, struct glbp_member *member,
+                          uint64_t incarnation);
+/* Drops records of nodes that are neither alive nor named by the table held. */
+void glbp_member_forget(struct glbp_group *group);
 /* Order of candidates (section 1, rank): > 0 when a ranks higher. Draining is read from flags. */
 int glbp_rank_cmp(const struct glbp_member *a, const struct glbp_member *b);
-/* Its hold is over for hold - x: silent_ms since the last proof of life of any kind. */
+/* ms since the last proof of life of any kind. */
 uint64_t glbp_member_silent_ms(const struct glbp_group *group, const struct glbp_member *member);
+/* Hellos of a member that count where a rule asks whether it lists a node (section 5, Claims). */
+uint32_t glbp_listing_hellos(const struct glbp_group *group);
+/* True if a hello of it that counts listed this node. */
+bool glbp_member_lists_us(const struct glbp_group *group, const struct glbp_member *member);
+
+/* ---- sender.c (section 3): replay, freshness, two nodes with one name ---- */
+/* Judges group->msg against replay state and freshness; changes nothing but `echo` and `unproven`.
+ */
+enum glbp_reject glbp_sender_check(struct glbp_group *group, bool is_signed);
+/* Takes the sequence number of group->msg, which glbp_sender_check() accepted. Returns its state.
+ */
+struct glbp_sender *glbp_sender_take(struct glbp_group *group, bool is_signed);
+/* A believed member lists `seen` in its `heard`: counts for an unproven sender of that id. */
+void glbp_sender_vouch(struct glbp_group *group, const struct glbp_seen *seen, uint64_t hold_ms);
+/* Our own name in group->msg, with another incarnation. */
+enum glbp_reject glbp_namesake_hear(struct glbp_group *group, bool is_signed);
+/* Ends `duplicate` when the other one is silent. Returns when that may be. */
+uint64_t glbp_namesake_settle(struct glbp_group *group);
+/* Notes which seq is sent now, for the proof of freshness. */
+void glbp_sender_mark_seq(struct glbp_group *group);
+
+/* ---- receive.c: one datagram ---- */
+enum glbp_reject glbp_receive(struct glbp_group *group, const struct glbp_input *in);
+
+/* ---- liveness.c (section 4): asking, losing, probing; on a tick only ---- */
+void glbp_liveness_settle(struct glbp_group *group);
+/* A fresh datagram of it came; `newest`: above all of it that is known. */
+void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest);
+/* A live member lists it in `heard`. */
+void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen);
+void glbp_liveness_probe(struct glbp_group *group, const char *node, enum glbp_probe_result result);
+/* Moves due probes into the output. Returns true if some did not fit. */
+bool glbp_liveness_emit_probes(struct glbp_group *group);
+
+/* ---- claim.c (section 5, Claims, Terms): who leads ---- */
+/* Follows the greatest claim; an Active that is beaten yields, one that wins raises its term. */
+void glbp_claim_settle(struct glbp_group *group);
+/* After a hello of `member` was applied: answers, terms, step-down. */
+void glbp_claim_hear(struct glbp_group *group, struct glbp_member *member);
+/* > 0 when a beats b. */
+int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a,
+                   const struct glbp_claim *b);
+struct glbp_claim glbp_claim_own(const struct glbp_group *group);
+
+/* ---- election.c (section 5): the table of states ---- */
+enum glbp_trigger {
+    GLBP_ON_SETTLE,   /* something changed, or time passed */
+    GLBP_ON_STALL,    /* this process stood still for more than its hold */
+    GLBP_ON_RESIGN,   /* command: give up the AVG role */
+    GLBP_ON_SHUTDOWN, /* command: leave */
+    GLBP_TRIGGERS
+};
+/* Runs the rows of the table until none fires. Returns true if the state changed. */
+bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger);
+/* When a row may fire by time alone. */
+uint64_t glbp_election_deadline_ms(const struct glbp_group *group);
+/* True if the AVG role could be handed on: a live standby that is not draining. */
+bool glbp_election_has_heir(struct glbp_group *group);
+
+/* ---- hello.c (section 4): when a hello goes out and what it says ---- */
+/* A hello is due at once (at most one per 10 ms), or after `delay_ms`. */
+void glbp_hello_soon(struct glbp_group *group, uint64_t delay_ms);
+/* The hello, resign or repeat that is due, into the output. */
+void glbp_hello_settle(struct glbp_group *group);
+uint64_t glbp_hello_deadline_ms(const struct glbp_group *group);
+/* Says the last hello (or the resign) again after 10 and 30 ms. */
+void glbp_hello_repeat(struct glbp_group *group);
+/* The first three hellos after entering Listen solicit, 100 ms apart. */
+void glbp_hello_solicit(struct glbp_group *group);
+/* Room for one more payload in the output, with kind, group, node, incarnation and seq of
+ * group->msg set; NULL when there is none. glbp_hello_commit() takes it. */
+struct glbp_send *glbp_hello_reserve(struct glbp_group *group, enum glbp_kind kind);
+void glbp_hello_commit(struct glbp_group *group, struct glbp_send *send, int len);
+
+/* ---- replicate.c (section 7): slices out, slices in ---- */
+void glbp_replicate_hear(struct glbp_group *group, struct glbp_member *member);
+/* An accepted slice stands in group->msg. */
+enum glbp_reject glbp_replicate_check(struct glbp_group *group);
+void glbp_replicate_slice(struct glbp_group *group);
+/* Applies a gathered table whose AVG is followed now; asks a follower that is ahead; repeats. */
+void glbp_replicate_settle(struct glbp_group *group);
+/* Sends what fits. Returns true if some is left. */
+bool glbp_replicate_emit(struct glbp_group *group);
+uint64_t glbp_replicate_deadline_ms(const struct glbp_group *group);
+/* A live member asked for the table. */
+void glbp_replicate_send_to(struct glbp_group *group, const struct glbp_addr *to);
 
 /* ---- weight.c (section 6, Weighting): own weight, eligibility, drain; writes the self member ----
  */
