@@ -202,6 +202,7 @@ struct glbp_group_status {
     enum glbp_state state;
     struct glbp_event reason; /* the last GLBP_EV_STATE */
     uint64_t since_ms;        /* monotonic */
+    uint64_t next_hello_ms;   /* monotonic; GLBP_NEVER_MS: none is due */
     uint64_t state_changes;
     char avg[GLBP_NODE_SIZE];     /* the live AVG followed, itself included; "" none */
     char standby[GLBP_NODE_SIZE]; /* "" none */

@@ -92,6 +92,10 @@ int glbp_event_severity(enum glbp_event_kind kind);
 /* The short machine-readable name of a reason: its constant in lower case without GLBP_WHY_. */
 const char *glbp_reason_name(enum glbp_reason reason);
 
+/* Words the event's reason alone: "AVG bff-1 lost: silent for 3502 ms, hold 3500"; "" for
+ * GLBP_WHY_NONE. Always NUL-terminated, cut at cap. Returns the length written. */
+size_t glbp_event_why(const struct glbp_event *event, char *buf, size_t cap);
+
 /* Words the event, without time, mnemonic and group: "state Standby -> Active (AVG bff-1 lost:
  * silent for 3502 ms, hold 3500) term 1796000000000". Remote strings are node names, which need no
  * escape. Always NUL-terminated, cut at cap. Returns the length written. */
