@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/clock.h"
@@ -19,7 +18,7 @@
 #include "proto/err.h"
 
 #define QUEUE_MAX  4096 /* lines */
-#define STOP_S     1
+#define STOP_MS    1000
 #define LIMIT_MS   10000 /* between two lines of one cause */
 #define PREFIX_MAX 8     /* "<6>" of journald */
 
@@ -219,12 +218,10 @@ void glbp_log_set(int level, bool json)
 
 void glbp_log_stop(void)
 {
-    struct timespec until;
+    struct timespec until = glbp_clock_deadline(STOP_MS);
     bool was_running;
     int rv = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += STOP_S;
     pthread_mutex_lock(&sink.lock);
     was_running = sink.running;
     sink.stopping = true;
