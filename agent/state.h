@@ -11,7 +11,7 @@
 
 #include "proto/types.h"
 
-struct glbp_state;
+struct glbp_state_store;
 
 /* Makes state_dir (0750) where it is missing, reads the file, settles this life's incarnation,
  * max(wall_ms, last one kept + 1), starts the writer thread and has the incarnation written.
@@ -20,19 +20,19 @@ struct glbp_state;
  *   wall_ms  now
  * Never NULL. Whatever is wrong with the directory or the file is one CONFIG warning in the log.
  * Reads the disk: call it before the loop runs, from one thread. */
-struct glbp_state *glbp_state_open(const char *dir, const char *node, uint64_t wall_ms);
+struct glbp_state_store *glbp_state_open(const char *dir, const char *node, uint64_t wall_ms);
 
 /* The incarnation to start every group with. */
-uint64_t glbp_state_incarnation(const struct glbp_state *state);
+uint64_t glbp_state_incarnation(const struct glbp_state_store *store);
 
 /* The highest term kept for a group as the file was read; 0 none. */
-uint64_t glbp_state_term(const struct glbp_state *state, uint32_t group_id);
+uint64_t glbp_state_term(const struct glbp_state_store *store, uint32_t group_id);
 
 /* The table kept for a group as the file was read.
  *   mono_ms      becomes ret->dated_ms
  *   members_cap, slots_cap  room in ret->members and ret->slots
  * Returns true, or false (*ret untouched but for its arrays) if there is none that fits. */
-bool glbp_state_table(const struct glbp_state *state, uint32_t group_id, uint64_t mono_ms,
+bool glbp_state_table(const struct glbp_state_store *store, uint32_t group_id, uint64_t mono_ms,
                       size_t members_cap, size_t slots_cap, struct glbp_table *ret);
 
 /* Has the present state of a group written; copies, never waits. Equal incarnation, term and stamp
@@ -40,7 +40,7 @@ bool glbp_state_table(const struct glbp_state *state, uint32_t group_id, uint64_
  *   incarnation  of the group now; the file keeps the greatest of all groups
  *   table        term 0: none, the one put before stays
  * One thread (the loop). */
-void glbp_state_put(struct glbp_state *state, uint32_t group_id, uint64_t incarnation,
+void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t incarnation,
                     uint64_t term, const struct glbp_table *table, uint64_t mono_ms);
 
 /* For /status and /metrics. Any thread. */
@@ -49,10 +49,10 @@ struct glbp_state_status {
     uint64_t writes;
     uint64_t failures;
 };
-void glbp_state_status(struct glbp_state *state, struct glbp_state_status *ret);
+void glbp_state_status(struct glbp_state_store *store, struct glbp_state_status *ret);
 
 /* Writes what waits, ends the thread and frees. Waits 1 s at most: a hung disk keeps its thread and
  * memory until the process ends. NULL is fine. */
-void glbp_state_stop(struct glbp_state *state);
+void glbp_state_stop(struct glbp_state_store *store);
 
 #endif
