@@ -7,6 +7,7 @@
 #define GLBP_GROUP_H
 
 #include "proto/core.h"
+#include "proto/group/pool.h"
 #include "proto/wire/replay.h"
 
 /* How a member's silence or a probe of its url was judged (section 6, Takeover). */
@@ -52,8 +53,9 @@ struct glbp_member {
     uint64_t alive_ms;  /* the last proof of life dates from here; 0 never */
     uint64_t direct_ms; /* last fresh datagram from itself; 0 never */
     uint64_t hello_applied_ms;
-    uint64_t known_seq; /* highest seq known, directly or by report */
-    uint64_t lost_ms;   /* when it was lost; 0 alive */
+    uint64_t direct_seq; /* highest seq heard from itself */
+    uint64_t known_seq;  /* highest seq known, directly or by report */
+    uint64_t lost_ms;    /* when it was lost; 0 alive */
     uint64_t max_gap_ms;
     uint32_t asks; /* asks since it was last heard directly */
     uint64_t next_ask_ms;
@@ -109,7 +111,18 @@ enum glbp_slot_clock_kind {
 struct glbp_slot_clock {
     uint32_t slot;
     enum glbp_slot_clock_kind kind;
+    bool owner_new; /* its owner was never eligible yet: comes to it without delay once it is */
     uint64_t deadline_ms;
+};
+
+/* What a decision knows of one member of the draft; tally[i] belongs to draft.members[i]. */
+struct glbp_tally {
+    const struct glbp_member *member; /* NULL: only the adopted table knows it */
+    uint32_t owns;                    /* slots that it owns, … forwards, … of which it shares */
+    uint32_t forwards;                /* its weight over `shared` (not the retiring ones), … */
+    uint32_t shared;
+    uint32_t given; /* … `given` of which have their share already */
+    bool bereft;    /* a slot of it was removed by this decision */
 };
 
 /* Own weight (section 6, Weighting); weight.c. */
@@ -182,7 +195,7 @@ struct glbp_group {
     uint64_t no_leave_ms; /* gave the role up: does not leave Listen before (section 5) */
     uint64_t yielded_ms;  /* stepped down before a claim; 0 never */
     struct glbp_claim yielded_to;
-    uint64_t yielded_term;
+    uint64_t yielded_term; /* of our claim then */
     uint64_t other_avg_ms; /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;
@@ -199,6 +212,9 @@ struct glbp_group {
     uint64_t minority_false_ms; /* since when the condition is false; GLBP_NEVER_MS: it is true */
     uint64_t last_loss_ms;      /* a member of the table was lost; 0 never */
     struct glbp_claim follow;   /* the live AVG, ourselves included */
+    struct glbp_claim rival;    /* Active: a claim that beats ours; not present: none does */
+    bool crossed;               /* the one we yielded to yielded to us, and we were greater */
+    uint64_t answered_id, answered_term, answered_ms; /* the claim answered last */
     struct glbp_event avg_gone; /* why the last one followed is no more: reason, node, silence */
     bool fetching;              /* asks for a greater table before the claim */
     uint64_t fetch_until_ms, fetch_next_ms;
@@ -225,6 +241,9 @@ struct glbp_group {
     /* peers */
     size_t members_n;            /* self included */
     struct glbp_member *members; /* max_members */
+    uint64_t *ids;               /* of members[i], for a fast search */
+    uint64_t liveness_ms;        /* no member is due to be asked, probed or lost before */
+    bool probes_due;             /* some member is to be probed */
     size_t senders_n;
     struct glbp_sender *senders; /* 4 x max_members */
     uint64_t forgotten;          /* greatest incarnation forgotten */
@@ -238,6 +257,7 @@ struct glbp_group {
     bool table_live;         /* it came from a live AVG in this life, or is our own */
     uint64_t confirmed_ms;
     struct glbp_slot_clock *clocks; /* max_forwarders; valid for table.slots while Active */
+    struct glbp_tally tally[GLBP_MEMBERS_MAX]; /* scratch of a decision */
     bool decide;                    /* AVG: something changed that the table may depend on */
     uint64_t decide_ms;             /* AVG: the earliest time at which it changes by itself */
     uint64_t weight_versions_ms[2]; /* when the last two versions for weight alone were made */
@@ -259,6 +279,8 @@ struct glbp_group {
 /* ---- core.c ---- */
 /* Uniform in 0..bound - 1 (0 when bound is 0), from the group's own seed. */
 uint64_t glbp_group_random(struct glbp_group *group, uint64_t bound);
+/* Goes on under another incarnation, seq 0 (section 3, Order and replay). */
+void glbp_group_reincarnate(struct glbp_group *group, uint64_t incarnation);
 
 /* ---- member.c: who is there ---- */
 struct glbp_member *glbp_member_find(struct glbp_group *group, const char *node);
@@ -305,6 +327,8 @@ void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, 
 /* A live member lists it in `heard`. */
 void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen);
 void glbp_liveness_probe(struct glbp_group *group, const char *node, enum glbp_probe_result result);
+/* True if it is to be asked in the hello that is being made; counts the ask. */
+bool glbp_liveness_ask(struct glbp_group *group, struct glbp_member *member);
 /* Moves due probes into the output. Returns true if some did not fit. */
 bool glbp_liveness_emit_probes(struct glbp_group *group);
 
@@ -380,8 +404,12 @@ void glbp_table_raise(struct glbp_group *group, uint64_t term);
 /* Whoever applies a table: emits what differs between the two (FORWARDER, POOL, MEMBER_REMOVED). */
 void glbp_table_announce(struct glbp_group *group, const struct glbp_table *before,
                          const struct glbp_table *after);
-/* Copies content, stamp and dates; `to` has room (asserted against max_members, max_forwarders). */
+/* Copies content, stamp and dates; the arrays of `to` have room for as many entries. */
 void glbp_table_copy(struct glbp_table *to, const struct glbp_table *from);
+
+/* Builds draft.slots and clocks from table.slots, draft.members and the tally of them. Returns when
+ * a slot changes by itself. Only for glbp_table_decide(). */
+uint64_t glbp_slots_decide(struct glbp_group *group);
 
 /* ---- minority.c (section 6, Minority) ---- */
 /* Evaluates the flag of an Active; begins and ends it (2 hello); emits MINORITY. Returns the next

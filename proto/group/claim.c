@@ -1,0 +1,308 @@
+/* Who leads (section 5: Claims, Terms, Step-down): the claims that this node knows of, which of them
+ * is the greatest, and what an Active does about another one. */
+#include "proto/group/group.h"
+
+#include <string.h>
+
+/* 2.2 hello: an AVG unheard for longer is judged by what others report of it. */
+static uint64_t stale_ms(uint32_t hello_ms)
+{
+    return (uint64_t)hello_ms * 22 / 10;
+}
+
+static bool heard_within(const struct glbp_group *group, const struct glbp_member *member,
+                         uint64_t span_ms)
+{
+    return member->direct_ms != 0 && member->direct_ms + span_ms > group->judge_ms;
+}
+
+/* Section 4: an AVG that is not heard directly counts as live only while a live member that follows it
+ * was heard within hold. */
+static bool avg_lives(const struct glbp_group *group, const struct glbp_member *avg)
+{
+    if (!avg->alive)
+        return false;
+    if (heard_within(group, avg, avg->hold_ms))
+        return true;
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        if (!member->self && member->alive && member->follows.present &&
+            member->follows.id == avg->id && heard_within(group, member, member->hold_ms))
+            return true;
+    }
+    return false;
+}
+
+struct glbp_claim glbp_claim_own(const struct glbp_group *group)
+{
+    struct glbp_claim claim = {.present = group->state == GLBP_ACTIVE, .direct = true};
+    claim.is_signed = true;
+    claim.id = group->id;
+    claim.term = group->claim_term;
+    claim.flags = (uint8_t)((group->minority ? GLBP_CLAIM_MINORITY : 0U) |
+                            (group->lone ? GLBP_CLAIM_LONE : 0U));
+    memcpy(claim.node, group->node, sizeof(claim.node));
+    return claim;
+}
+
+static int greater(bool a, bool b)
+{
+    return (int)a - (int)b;
+}
+
+static int claim_rank_cmp(struct glbp_group *group, const struct glbp_claim *a,
+                          const struct glbp_claim *b)
+{
+    const struct glbp_member *one = glbp_member_find_id(group, a->id);
+    const struct glbp_member *two = glbp_member_find_id(group, b->id);
+    if (one != NULL && two != NULL && one != two && (one->heard_hello || one->self) &&
+        (two->heard_hello || two->self))
+        return glbp_rank_cmp(one, two);
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a,
+                   const struct glbp_claim *b)
+{
+    int order = greater(a->is_signed, b->is_signed);
+    if (order == 0)
+        order = greater(!(a->flags & GLBP_CLAIM_MINORITY), !(b->flags & GLBP_CLAIM_MINORITY));
+    if (order == 0)
+        order = greater(!(a->flags & GLBP_CLAIM_LONE), !(b->flags & GLBP_CLAIM_LONE));
+    if (order != 0)
+        return order;
+    order = (a->term > b->term) - (a->term < b->term);
+    if ((a->flags & GLBP_CLAIM_LONE) != 0) /* of two lone claims the older one stays */
+        order = -order;
+    return order != 0 ? order : claim_rank_cmp(group, a, b);
+}
+
+/* ---- the claims that count ---- */
+
+/* A claim of the minority is one only to the nodes that it lists, and to another minority's AVG. */
+static bool minority_counts(const struct glbp_group *group, const struct glbp_member *avg)
+{
+    return glbp_member_lists_us(group, avg) || (group->state == GLBP_ACTIVE && group->minority);
+}
+
+static bool claim_of(const struct glbp_group *group, const struct glbp_member *member,
+                     struct glbp_claim *ret)
+{
+    if (member->self || !member->heard_hello || member->state != GLBP_ACTIVE ||
+        !member->follows.present || member->follows.id != member->id ||
+        member->empty_hellos > 0 || !avg_lives(group, member))
+        return false;
+    if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member))
+        return false;
+    memset(ret, 0, sizeof(*ret));
+    ret->present = true;
+    ret->direct = true;
+    ret->is_signed = member->is_signed || !group->config.prefer_signed;
+    ret->flags = member->follows.flags;
+    ret->id = member->id;
+    ret->term = member->follows.term;
+    memcpy(ret->node, member->node, sizeof(ret->node));
+    return true;
+}
+
+/* What `member` reports of an AVG that is not heard itself (key 20). */
+static bool claim_reported(struct glbp_group *group, const struct glbp_member *member,
+                           struct glbp_claim *ret)
+{
+    if (member->self || !member->alive || member->state == GLBP_ACTIVE ||
+        !member->follows.present || member->follows.id == group->id ||
+        !heard_within(group, member, member->hold_ms))
+        return false;
+    const struct glbp_member *avg = glbp_member_find_id(group, member->follows.id);
+    if (avg != NULL && avg->heard_hello &&
+        (heard_within(group, avg, stale_ms(avg->hello_ms)) || !avg_lives(group, avg)))
+        return false;
+    if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
+        !(group->state == GLBP_ACTIVE && group->minority))
+        return false;
+    memset(ret, 0, sizeof(*ret));
+    ret->present = true;
+    ret->is_signed = member->is_signed || !group->config.prefer_signed;
+    ret->flags = member->follows.flags;
+    ret->id = member->follows.id;
+    ret->term = member->follows.term;
+    if (avg != NULL)
+        memcpy(ret->node, avg->node, sizeof(ret->node));
+    else if (member->stamp.term == member->follows.term)
+        memcpy(ret->node, member->stamp.avg, sizeof(ret->node));
+    return strcmp(ret->node, group->node) != 0; /* an earlier incarnation of this very node */
+}
+
+static struct glbp_claim greatest_claim(struct glbp_group *group)
+{
+    struct glbp_claim best = {.present = false};
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        struct glbp_claim claim;
+        if ((claim_of(group, member, &claim) || claim_reported(group, member, &claim)) &&
+            (!best.present || glbp_claim_cmp(group, &claim, &best) > 0))
+            best = claim;
+    }
+    return best;
+}
+
+/* ---- following ---- */
+
+static void note_gone(struct glbp_group *group)
+{
+    struct glbp_event *gone = &group->avg_gone;
+    memset(gone, 0, sizeof(*gone));
+    memcpy(gone->node, group->follow.node, sizeof(gone->node));
+    gone->reason = GLBP_WHY_NO_AVG;
+    const struct glbp_member *avg = glbp_member_find_id(group, group->follow.id);
+    if (avg == NULL || avg->self)
+        return;
+    gone->silent_ms = glbp_member_silent_ms(group, avg);
+    gone->limit_ms = avg->hold_ms;
+    if (avg->resigned)
+        gone->reason = GLBP_WHY_AVG_RESIGNED;
+    else if (avg->alive && avg->state != GLBP_ACTIVE)
+        gone->reason = GLBP_WHY_AVG_YIELDED;
+    else
+        gone->reason = GLBP_WHY_AVG_LOST;
+}
+
+static void follow(struct glbp_group *group, const struct glbp_claim *claim)
+{
+    bool same = claim->present == group->follow.present &&
+                (!claim->present || claim->id == group->follow.id);
+    if (!same) {
+        if (group->follow.present)
+            note_gone(group);
+        group->out->members_changed = true;
+    }
+    if (!same && claim->present) {
+        struct glbp_event *event = glbp_emit(group, GLBP_EV_AVG);
+        memcpy(event->node, claim->node, sizeof(event->node));
+        memcpy(event->other, group->last_followed, sizeof(event->other));
+        event->term = claim->term;
+    }
+    if (claim->present && claim->node[0] != '\0')
+        memcpy(group->last_followed, claim->node, sizeof(group->last_followed));
+    group->follow = *claim;
+}
+
+static void raise_term(struct glbp_group *group, uint64_t above)
+{
+    if (above >= GLBP_TERM_MAX)
+        return; /* the decoder refuses what lies beyond, so nobody could follow */
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_TERM_RAISED);
+    event->before = group->claim_term;
+    event->term = above + 1;
+    group->claim_term = above + 1;
+    if (group->claim_term > group->term_seen)
+        group->term_seen = group->claim_term;
+    glbp_table_raise(group, group->claim_term);
+    glbp_hello_soon(group, 0);
+}
+
+/* Our claim met one that it beats. */
+static void win(struct glbp_group *group, const struct glbp_claim *loser)
+{
+    if (!group->lone && loser->term >= group->claim_term)
+        raise_term(group, loser->term);
+}
+
+void glbp_claim_settle(struct glbp_group *group)
+{
+    struct glbp_claim best = greatest_claim(group);
+    if (group->shutdown && best.present)
+        group->successor_seen = true;
+    group->rival.present = false;
+    if (group->state != GLBP_ACTIVE) {
+        follow(group, &best);
+        return;
+    }
+    if (group->lone && group->first_follower_ms != 0 &&
+        group->now.mono_ms >= group->first_follower_ms + stale_ms(group->config.hello_ms)) {
+        group->lone = false;
+        group->decide = true;
+        glbp_hello_soon(group, 0);
+    }
+    struct glbp_claim own = glbp_claim_own(group);
+    if (best.present && glbp_claim_cmp(group, &best, &own) > 0)
+        group->rival = best;
+    else if (best.present)
+        win(group, &best);
+    own = glbp_claim_own(group);
+    follow(group, &own);
+}
+
+/* ---- what a hello means for claims ---- */
+
+/* A rival that is beaten, and a claim of one that hears nobody, are answered at once; one and the same
+ * claim once per hello, so that two that cannot settle do not talk faster for it. */
+static void answer_claim(struct glbp_group *group, const struct glbp_member *member)
+{
+    bool again = group->answered_id == member->id &&
+                 group->answered_term == member->follows.term &&
+                 group->now.mono_ms < group->answered_ms + group->config.hello_ms;
+    bool concerns = group->state == GLBP_ACTIVE ||
+                    (member->empty_hellos > 0 && !group->follow.present);
+    if (again || !concerns)
+        return;
+    group->answered_id = member->id;
+    group->answered_term = member->follows.term;
+    group->answered_ms = group->now.mono_ms;
+    glbp_hello_soon(group, 0);
+}
+
+static void hear_follower(struct glbp_group *group, struct glbp_member *member)
+{
+    if (group->first_follower_ms == 0)
+        group->first_follower_ms = group->now.mono_ms;
+    member->followed_us = true;
+    if (group->lone)
+        return;
+    uint64_t above = 0;
+    if (member->term > group->claim_term)
+        above = member->term;
+    if (strcmp(member->stamp.avg, group->node) != 0 && member->stamp.term >= group->claim_term &&
+        member->stamp.term > above)
+        above = member->stamp.term;
+    if (above != 0)
+        raise_term(group, above);
+}
+
+/* Step-down: a member that leads nothing names another AVG than the one we followed last. */
+static void hear_other_avg(struct glbp_group *group, const struct glbp_member *member)
+{
+    const struct glbp_member *avg = glbp_member_find_id(group, member->follows.id);
+    if (avg != NULL && (avg->self || strcmp(avg->node, group->last_followed) == 0))
+        return;
+    group->other_avg_ms = group->now.mono_ms;
+}
+
+/* Both yielded, each to the other: the greater one of the two claims stands again. */
+static void hear_crossing(struct glbp_group *group, const struct glbp_member *member)
+{
+    if (group->yielded_ms == 0 || member->id != group->yielded_to.id ||
+        group->now.mono_ms >= group->yielded_ms + 2 * (uint64_t)group->config.hello_ms)
+        return;
+    int order = (group->yielded_term > group->yielded_to.term) -
+                (group->yielded_term < group->yielded_to.term);
+    if (order == 0)
+        order = glbp_rank_cmp(glbp_member_self(group), member);
+    group->crossed = order > 0;
+}
+
+void glbp_claim_hear(struct glbp_group *group, struct glbp_member *member)
+{
+    if (member->state == GLBP_ACTIVE) {
+        answer_claim(group, member);
+        return;
+    }
+    if (!member->follows.present)
+        return;
+    if (member->follows.id != group->id)
+        hear_other_avg(group, member);
+    else if (group->state == GLBP_ACTIVE)
+        hear_follower(group, member);
+    else
+        hear_crossing(group, member);
+}
