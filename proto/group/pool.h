@@ -20,6 +20,12 @@ struct glbp_pool_entry {
 /* Entry `index` of 0..slots_n - 1, by slot number. Pointers are borrowed from the table. */
 void glbp_pool_entry(const struct glbp_table *table, size_t index, struct glbp_pool_entry *ret);
 
+/* True if frontends may use the slot at all, whatever its weight: every state but `down`. */
+bool glbp_pool_alive(const struct glbp_slot_entry *slot);
+
+/* The weight at which the slot is handed out: its share, 0 when retiring or down. */
+uint32_t glbp_pool_weight(const struct glbp_slot_entry *slot);
+
 /* Binary search by name. NULL if it is no member. */
 const struct glbp_member_entry *glbp_table_member(const struct glbp_table *table, const char *node);
 

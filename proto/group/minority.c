@@ -1,0 +1,86 @@
+/* Whether an AVG is in the minority (section 6, Minority). */
+#include "proto/group/group.h"
+
+struct count {
+    size_t members; /* of the table, the resigned ones not */
+    size_t lost;
+    size_t overdue;   /* alive, but silent for hold - 1.6 hello */
+    uint64_t next_ms; /* when one more is overdue */
+};
+
+/* How long a member is silent until it is overdue. */
+static uint64_t overdue_ms(const struct glbp_member *member)
+{
+    uint64_t early_ms = (uint64_t)member->hello_ms * 8 / 5;
+    return member->hold_ms > early_ms ? member->hold_ms - early_ms : 0;
+}
+
+static void count_member(struct glbp_group *group, const struct glbp_member_entry *entry,
+                         struct count *count)
+{
+    const struct glbp_member *member = glbp_member_find(group, entry->node);
+    bool heard = member != NULL && (member->self || member->heard_hello);
+    bool resigned = heard ? member->resigned : entry->state == GLBP_MEMBER_RESIGNED;
+    if (resigned)
+        return;
+    count->members++;
+    if (!heard || !member->alive) {
+        count->lost++;
+    } else if (!member->self) {
+        uint64_t at_ms = member->alive_ms + overdue_ms(member);
+        if (at_ms <= group->judge_ms)
+            count->overdue++;
+        else if (at_ms < count->next_ms)
+            count->next_ms = at_ms;
+    }
+}
+
+static void set_minority(struct glbp_group *group, bool minority, size_t gone, size_t members)
+{
+    group->minority = minority;
+    group->decide = true; /* the head says it */
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_MINORITY);
+    event->to = minority;
+    event->value = gone;
+    event->limit_ms = members;
+}
+
+uint64_t glbp_minority_settle(struct glbp_group *group)
+{
+    if (group->state != GLBP_ACTIVE) {
+        group->minority_false_ms = 0;
+        if (group->minority)
+            set_minority(group, false, 0, 0);
+        return GLBP_NEVER_MS;
+    }
+    struct count count = {.next_ms = GLBP_NEVER_MS};
+    for (size_t i = 0; i < group->table.members_n; i++)
+        count_member(group, &group->table.members[i], &count);
+
+    /* Overdue members count only while a loss is fresh: a cut takes them one after the other, and
+     * the first loss already tells what the rest will show. */
+    uint64_t now_ms = group->now.mono_ms;
+    uint64_t fresh_until_ms = group->last_loss_ms + group->config.hold_ms;
+    bool fresh = group->last_loss_ms != 0 && now_ms <= fresh_until_ms;
+    size_t gone = count.lost + (fresh ? count.overdue : 0);
+    uint64_t next_ms = GLBP_NEVER_MS;
+    if (fresh)
+        next_ms = count.next_ms <= fresh_until_ms ? count.next_ms : fresh_until_ms + 1;
+
+    if (count.members > 2 && 2 * gone > count.members) {
+        group->minority_false_ms = GLBP_NEVER_MS;
+        if (!group->minority)
+            set_minority(group, true, gone, count.members);
+        return next_ms;
+    }
+    if (!group->minority)
+        return next_ms;
+    if (group->minority_false_ms == GLBP_NEVER_MS)
+        group->minority_false_ms = now_ms;
+    uint64_t end_ms = group->minority_false_ms + 2 * (uint64_t)group->config.hello_ms;
+    if (now_ms >= end_ms) {
+        set_minority(group, false, gone, count.members);
+        return next_ms;
+    }
+    return end_ms < next_ms ? end_ms : next_ms;
+}
