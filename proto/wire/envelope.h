@@ -31,17 +31,19 @@ struct glbp_keychain; /* holds contexts of libcrypto, so it lives on the heap of
 /* Size of the storage that glbp_keychain_init() wants, aligned as max_align_t. */
 size_t glbp_keychain_size(void);
 
-/* Makes a chain in caller's storage `mem`. keys: n of them, copied (the caller cleanses its own);
- * n = 0: everything is sent unsigned and unsigned is accepted. Ids must differ and be above 0.
+/* Makes a chain in caller's storage `mem`. keys: n of them, in any order; the chain keeps no byte
+ * of them, only libcrypto's contexts do (the caller cleanses its own); n = 0: everything is sent
+ * unsigned and unsigned is accepted. Ids must differ and be above 0, no window may be empty.
  * Returns 0, GLBP_E_ARG, or GLBP_E_CRYPTO. */
 int glbp_keychain_init(void *mem, const char *cluster, enum glbp_auth_mode mode,
                        const struct glbp_key *keys, size_t n, struct glbp_keychain **ret);
 
-/* Frees the contexts and overwrites the keys. NULL is fine. */
+/* Frees the contexts, which overwrite the keys. NULL is fine. */
 void glbp_keychain_fini(struct glbp_keychain *chain);
 
-/* Which keys are in their windows now. If none is, the one that was valid last goes on being used
- * (section 3) and the matching `_stale` flag is set, for a warning. */
+/* Which keys are in their windows now; of several, the lowest id sends, as in GLBP's key chains. If
+ * none is, the one that was valid last goes on being used (section 3; if none ever was, the one
+ * that is valid first) and the matching `_stale` flag is set, for a warning. */
 struct glbp_keychain_status {
     uint32_t send_id; /* 0: sends unsigned */
     bool send_stale;

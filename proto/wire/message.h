@@ -26,9 +26,9 @@ enum glbp_kind {
 #define GLBP_CLAIM_MINORITY 1U
 #define GLBP_CLAIM_LONE     2U
 
-/* Items of keys 17, 19 and 21 that one decoded payload can hold: an item of 17 takes at least 4
- * bytes, so no datagram holds more. */
-#define GLBP_SEEN_MAX (GLBP_PAYLOAD_MAX / 4)
+/* Items of keys 17, 19 and 21 that one decoded payload can hold: an item of 21 takes at least 3
+ * bytes, one of 17 at least 4, one of 19 at least 1, so no datagram holds more. */
+#define GLBP_SEEN_MAX (GLBP_PAYLOAD_MAX / 3)
 #define GLBP_ASK_MAX  GLBP_PAYLOAD_MAX
 
 /* Largest bytes of one item of `heard`, of `unproven` and of `ask`. */
@@ -102,10 +102,12 @@ struct glbp_message {
 
 /* Reads a payload. Refuses the whole of it for any fault of form (section 3): a missing required
  * key, a wrong type, a value out of range, trailing bytes, nesting over 4, a count beyond the bytes
- * that remain, a key out of order. Unknown keys and surplus array elements are skipped. payload
- * borrowed; ret->entries points into it ret      valid only on GLBP_ACCEPTED; fields that the kind
- * does not carry, and absent optional ones, are zero / "" / not present Returns GLBP_ACCEPTED or
- * the reason. Pure; reads no byte beyond payload[len - 1]. */
+ * that remain, a key out of order. Unknown keys, those that the kind does not carry, and surplus
+ * array elements are skipped.
+ *
+ * payload is borrowed, and ret->entries points into it. *ret is valid only on GLBP_ACCEPTED; what
+ * the kind does not carry, and optional keys that are absent, are then zero, "" or not present.
+ * Returns GLBP_ACCEPTED or the reason. Pure; reads no byte beyond payload[len - 1]. */
 enum glbp_reject glbp_message_read(const uint8_t *payload, size_t len, struct glbp_message *ret);
 
 /* Reads just the kind and the group number, for routing; refusals as far as it read. */
