@@ -53,6 +53,10 @@ struct glbp_group_config {
 /* Returns 0, or GLBP_E_ARG if a value is out of its range. */
 int glbp_config_check(const struct glbp_group_config *config);
 
+/* True if the url is http or https, has a host, no user info, query, fragment, control or non-ASCII
+ * character, and matches a rule (any, when there is none). */
+bool glbp_url_allowed(const struct glbp_group_config *config, const char *url);
+
 /* Who this node is, and what it kept from its last life. */
 struct glbp_identity {
     char node[GLBP_NODE_SIZE];

@@ -416,11 +416,6 @@ uint64_t glbp_slots_decide(struct glbp_group *group);
  * time at which it may change by itself. Called before the first hello of a claim. */
 uint64_t glbp_minority_settle(struct glbp_group *group);
 
-/* ---- url.c (section 7) ---- */
-/* True if the url is http or https, has a host, no user info, query, fragment, control or non-ASCII
- * character, and matches a rule (any, when there is none). */
-bool glbp_url_allowed(const struct glbp_group_config *config, const char *url);
-
 /* ---- event.c ---- */
 /* Next free event of the step's output, zeroed but for kind and time; a spare one (dropped and
  * counted) when the output is full. Never NULL. */
