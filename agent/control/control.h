@@ -6,7 +6,7 @@
  * The socket's mode decides who may command: its directory is made 0750 if it is missing, the
  * socket is 0660 from birth. This module knows framing, limits and the ring of kept events; what a
  * command does is the caller's call-back. Everything here runs on the loop's thread and never
- * blocks it. */
+ * blocks it. The process must ignore SIGPIPE. */
 #ifndef GLBP_CONTROL_H
 #define GLBP_CONTROL_H
 
