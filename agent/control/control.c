@@ -9,6 +9,7 @@
 #include "agent/control/request.h"
 #include "agent/control/ring.h"
 #include "agent/control/socket.h"
+#include "agent/http/fields.h"
 #include "agent/log.h"
 #include "proto/err.h"
 
@@ -63,22 +64,6 @@ static void on_connection_closed(struct glbp_connection *connection)
     handle_is_closed(control);
 }
 
-/* A JSON string of the text; bytes that are no UTF-8 (a request may be quoted) become '?'. */
-static json_t *string_of(const char *text)
-{
-    char clean[GLBP_CONTROL_ERROR_SIZE];
-    json_t *string = json_string(text);
-
-    if (string != NULL)
-        return string;
-    snprintf(clean, sizeof clean, "%s", text);
-    for (char *c = clean; *c != '\0'; c++) {
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    }
-    return json_string(clean);
-}
-
 /* The text of an answer, heap; error NULL: done. Takes the reference of result over. */
 static char *answer_text(json_t *result, const char *error)
 {
@@ -87,7 +72,7 @@ static char *answer_text(json_t *result, const char *error)
 
     if (error != NULL) {
         json_decref(result);
-        answer = json_pack("{sb, so}", "ok", 0, "error", string_of(error));
+        answer = json_pack("{sb, so}", "ok", 0, "error", glbp_json_text(error));
     } else {
         answer = json_pack("{sb, so}", "ok", 1, "result", result == NULL ? json_object() : result);
     }

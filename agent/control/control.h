@@ -18,7 +18,7 @@
 
 #define GLBP_CONTROL_CONNECTIONS 32        /* one more is told so and closed */
 #define GLBP_CONTROL_LINE_MAX    65536     /* bytes of a request; a longer one is an error */
-#define GLBP_CONTROL_QUEUE_MAX   (1 << 20) /* unsent bytes; a follower that lags is dropped */
+#define GLBP_CONTROL_QUEUE_MAX   (1 << 21) /* unsent bytes; a follower that lags is dropped */
 #define GLBP_CONTROL_EVENTS      1000      /* events kept */
 #define GLBP_CONTROL_IDLE_MS     30000     /* to send a request, or to take an answer */
 #define GLBP_CONTROL_ERROR_SIZE  512       /* bytes of an error text with its NUL */

@@ -3,23 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/log_line.h"
+
 #define HEAD "{\"ok\":true,\"result\":{\"events\":["
 #define TAIL "]}}"
 
 const char *glbp_control_ring_add(struct glbp_control_ring *ring, const struct glbp_event *event,
                                   const char *group, uint32_t group_id)
 {
-    char text[GLBP_EVENT_TEXT_SIZE];
-    json_t *object;
+    char text[GLBP_LOG_LINE_SIZE];
     char *line;
 
-    glbp_event_text(event, text, sizeof text);
-    object =
-        json_pack("{sI, si, ss, ss, sI, ss}", "at_ms", (json_int_t)event->at.wall_ms, "severity",
-                  glbp_event_severity(event->kind), "mnemonic", glbp_event_mnemonic(event->kind),
-                  "group", group, "id", (json_int_t)group_id, "text", text);
-    line = object == NULL ? NULL : json_dumps(object, JSON_COMPACT);
-    json_decref(object);
+    glbp_log_line_event(event, group, group_id, true, text);
+    line = strdup(text);
     if (line == NULL)
         return NULL;
     free(ring->lines[ring->next]);

@@ -11,8 +11,7 @@ struct glbp_control_ring {
     size_t count;
 };
 
-/* Keeps one more event; the oldest gives way:
- * {"at_ms", "severity", "mnemonic", "group", "id", "text"}.
+/* Keeps one more event, in the words of the log's JSON lines; the oldest gives way.
  * Returns its line, borrowed until the next call, or NULL if there was no memory for it. */
 const char *glbp_control_ring_add(struct glbp_control_ring *ring, const struct glbp_event *event,
                                   const char *group, uint32_t group_id);
