@@ -44,8 +44,9 @@ struct glbp_group_config {
     uint32_t forwarder_preempt_delay_ms;
     uint32_t load_balancing; /* enum glbp_load_balancing */
     uint32_t refresh_ms;
-    bool
-        prefer_signed; /* auth.mode is not enforce: an unsigned claim never outranks a signed one */
+    /* auth.mode is not enforce: an unsigned claim never outranks a signed one (section 3). */
+    bool prefer_signed;
+    bool signs; /* what this node sends is signed: not in receive-only mode, not without keys */
     size_t url_allow_n; /* 0: any http or https url without user info */
     struct glbp_url_rule url_allow[GLBP_URL_RULES_MAX];
 };

@@ -41,33 +41,33 @@
 enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };
 #undef GLBP_EVENT_ENUM
 
-/* Why; the text is what stands in the parentheses of a log line, with %n for node, %s for
- * silent_ms, %l for limit_ms. */
+/* Why, its machine-readable name, and its text; the text is what stands in the parentheses of a log
+ * line, with %n for node, %s for silent_ms, %l for limit_ms. */
 #define GLBP_REASONS(X)                                                                            \
-    X(GLBP_WHY_NONE, "")                                                                           \
-    X(GLBP_WHY_STARTED, "started")                                                                 \
-    X(GLBP_WHY_SOCKET, "socket usable")                                                            \
-    X(GLBP_WHY_NO_SOCKET, "no usable socket")                                                      \
-    X(GLBP_WHY_DUPLICATE, "another node is called %n")                                             \
-    X(GLBP_WHY_NAME_FREE, "the other %n is silent")                                                \
-    X(GLBP_WHY_NO_AVG, "no AVG heard")                                                             \
-    X(GLBP_WHY_NO_STANDBY, "AVG %n has no standby")                                                \
-    X(GLBP_WHY_OUTRANKED, "%n ranks higher")                                                       \
-    X(GLBP_WHY_ELECTED, "highest rank")                                                            \
-    X(GLBP_WHY_AVG_LOST, "AVG %n lost: silent for %s ms, hold %l")                                 \
-    X(GLBP_WHY_AVG_RESIGNED, "AVG %n resigned")                                                    \
-    X(GLBP_WHY_AVG_YIELDED, "AVG %n gave the role up")                                             \
-    X(GLBP_WHY_BEATEN, "the claim of %n beats it")                                                 \
-    X(GLBP_WHY_CROSSED, "%n yielded at the same time")                                             \
-    X(GLBP_WHY_PREEMPTS, "preempts %n, which has lower priority")                                  \
-    X(GLBP_WHY_DRAINING, "draining")                                                               \
-    X(GLBP_WHY_COMMAND, "by command")                                                              \
-    X(GLBP_WHY_STALLED, "stood still for %s ms, hold %l")                                          \
-    X(GLBP_WHY_SHUTDOWN, "shutting down")                                                          \
-    X(GLBP_WHY_TIMERS, "its hello or hold time differs")                                           \
-    X(GLBP_WHY_HEAD, "its load balancing, refresh or hold time differs from the AVG's")
+    X(GLBP_WHY_NONE, "none", "")                                                                   \
+    X(GLBP_WHY_STARTED, "started", "started")                                                      \
+    X(GLBP_WHY_SOCKET, "socket", "socket usable")                                                  \
+    X(GLBP_WHY_NO_SOCKET, "no_socket", "no usable socket")                                         \
+    X(GLBP_WHY_DUPLICATE, "duplicate", "another node is called %n")                                \
+    X(GLBP_WHY_NAME_FREE, "name_free", "the other %n is silent")                                   \
+    X(GLBP_WHY_NO_AVG, "no_avg", "no AVG heard")                                                   \
+    X(GLBP_WHY_NO_STANDBY, "no_standby", "AVG %n has no standby")                                  \
+    X(GLBP_WHY_OUTRANKED, "outranked", "%n ranks higher")                                          \
+    X(GLBP_WHY_ELECTED, "elected", "highest rank")                                                 \
+    X(GLBP_WHY_AVG_LOST, "avg_lost", "AVG %n lost: silent for %s ms, hold %l")                     \
+    X(GLBP_WHY_AVG_RESIGNED, "avg_resigned", "AVG %n resigned")                                    \
+    X(GLBP_WHY_AVG_YIELDED, "avg_yielded", "AVG %n gave the role up")                              \
+    X(GLBP_WHY_BEATEN, "beaten", "the claim of %n beats it")                                       \
+    X(GLBP_WHY_CROSSED, "crossed", "%n yielded at the same time")                                  \
+    X(GLBP_WHY_PREEMPTS, "preempts", "preempts %n, which has lower priority")                      \
+    X(GLBP_WHY_DRAINING, "draining", "draining")                                                   \
+    X(GLBP_WHY_COMMAND, "command", "by command")                                                   \
+    X(GLBP_WHY_STALLED, "stalled", "stood still for %s ms, hold %l")                               \
+    X(GLBP_WHY_SHUTDOWN, "shutdown", "shutting down")                                              \
+    X(GLBP_WHY_TIMERS, "timers", "its hello or hold time differs")                                 \
+    X(GLBP_WHY_HEAD, "head", "its load balancing, refresh or hold time differs from the AVG's")
 
-#define GLBP_REASON_ENUM(name, text) name,
+#define GLBP_REASON_ENUM(name, machine, text) name,
 enum glbp_reason { GLBP_REASONS(GLBP_REASON_ENUM) GLBP_REASON_COUNT };
 #undef GLBP_REASON_ENUM
 
@@ -89,7 +89,7 @@ struct glbp_event {
 const char *glbp_event_mnemonic(enum glbp_event_kind kind);
 int glbp_event_severity(enum glbp_event_kind kind);
 
-/* The short machine-readable name of a reason: its constant in lower case without GLBP_WHY_. */
+/* The machine-readable name of a reason, "avg_lost"; "?" for a number that is none. */
 const char *glbp_reason_name(enum glbp_reason reason);
 
 /* Words the event's reason alone: "AVG bff-1 lost: silent for 3502 ms, hold 3500"; "" for

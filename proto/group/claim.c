@@ -1,5 +1,5 @@
-/* Who leads (section 5: Claims, Terms, Step-down): the claims that this node knows of, which of them
- * is the greatest, and what an Active does about another one. */
+/* Who leads (section 5: Claims, Terms, Step-down): the claims that this node knows of, which of
+ * them is the greatest, and what an Active does about another one. */
 #include "proto/group/group.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ static bool heard_within(const struct glbp_group *group, const struct glbp_membe
     return member->direct_ms != 0 && member->direct_ms + span_ms > group->judge_ms;
 }
 
-/* Section 4: an AVG that is not heard directly counts as live only while a live member that follows it
- * was heard within hold. */
+/* Section 4: an AVG that is not heard directly counts as live only while a live member that follows
+ * it was heard within hold. */
 static bool avg_lives(const struct glbp_group *group, const struct glbp_member *avg)
 {
     if (!avg->alive)
@@ -36,7 +36,7 @@ static bool avg_lives(const struct glbp_group *group, const struct glbp_member *
 struct glbp_claim glbp_claim_own(const struct glbp_group *group)
 {
     struct glbp_claim claim = {.present = group->state == GLBP_ACTIVE, .direct = true};
-    claim.is_signed = true;
+    claim.is_signed = group->config.signs || !group->config.prefer_signed;
     claim.id = group->id;
     claim.term = group->claim_term;
     claim.flags = (uint8_t)((group->minority ? GLBP_CLAIM_MINORITY : 0U) |
@@ -61,8 +61,7 @@ static int claim_rank_cmp(struct glbp_group *group, const struct glbp_claim *a,
     return (a->id > b->id) - (a->id < b->id);
 }
 
-int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a,
-                   const struct glbp_claim *b)
+int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a, const struct glbp_claim *b)
 {
     int order = greater(a->is_signed, b->is_signed);
     if (order == 0)
@@ -89,8 +88,8 @@ static bool claim_of(const struct glbp_group *group, const struct glbp_member *m
                      struct glbp_claim *ret)
 {
     if (member->self || !member->heard_hello || member->state != GLBP_ACTIVE ||
-        !member->follows.present || member->follows.id != member->id ||
-        member->empty_hellos > 0 || !avg_lives(group, member))
+        !member->follows.present || member->follows.id != member->id || member->empty_hellos > 0 ||
+        !avg_lives(group, member))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member))
         return false;
@@ -235,15 +234,14 @@ void glbp_claim_settle(struct glbp_group *group)
 
 /* ---- what a hello means for claims ---- */
 
-/* A rival that is beaten, and a claim of one that hears nobody, are answered at once; one and the same
- * claim once per hello, so that two that cannot settle do not talk faster for it. */
+/* A rival that is beaten, and a claim of one that hears nobody, are answered at once; one and the
+ * same claim once per hello, so that two that cannot settle do not talk faster for it. */
 static void answer_claim(struct glbp_group *group, const struct glbp_member *member)
 {
-    bool again = group->answered_id == member->id &&
-                 group->answered_term == member->follows.term &&
+    bool again = group->answered_id == member->id && group->answered_term == member->follows.term &&
                  group->now.mono_ms < group->answered_ms + group->config.hello_ms;
-    bool concerns = group->state == GLBP_ACTIVE ||
-                    (member->empty_hellos > 0 && !group->follow.present);
+    bool concerns =
+        group->state == GLBP_ACTIVE || (member->empty_hellos > 0 && !group->follow.present);
     if (again || !concerns)
         return;
     group->answered_id = member->id;

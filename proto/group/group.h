@@ -180,6 +180,8 @@ struct glbp_group {
                           * was the socket drained (section 4) */
     uint64_t last_step_ms;   /* 0: none yet */
     struct glbp_output *out; /* of the step under way */
+    struct glbp_event spare; /* takes the events beyond the output's room */
+    uint64_t deadline_ms;
 
     enum glbp_link link;
     struct glbp_addr addr;
@@ -199,6 +201,7 @@ struct glbp_group {
     uint64_t other_avg_ms; /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;
+    bool shutdown_wait; /* was AVG, and somebody could take over */
     uint64_t shutdown_ms;
     bool successor_seen;
     bool believed_somebody; /* since start */
@@ -382,6 +385,8 @@ void glbp_replicate_settle(struct glbp_group *group);
 /* Sends what fits. Returns true if some is left. */
 bool glbp_replicate_emit(struct glbp_group *group);
 uint64_t glbp_replicate_deadline_ms(const struct glbp_group *group);
+/* Makes records of the held table's members that were never heard. */
+void glbp_replicate_adopt_members(struct glbp_group *group);
 /* A live member asked for the table. */
 void glbp_replicate_send_to(struct glbp_group *group, const struct glbp_addr *to);
 

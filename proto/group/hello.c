@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define HELLO_SPACING_MS 10
-#define SOLICIT_GAP_MS 100
-#define SOLICITS 3
+#define SOLICIT_GAP_MS   100
+#define SOLICITS         3
 /* Upper bound of a hello's bytes without its strings and arrays: map, keys, integers, heads. */
 #define HELLO_FIXED_MAX 150
 
@@ -153,8 +153,7 @@ static size_t put_unproven(struct glbp_group *group, size_t room)
     for (size_t k = 0; k < GLBP_UNPROVEN_MAX; k++) {
         size_t i = (group->unproven_from + k) % GLBP_UNPROVEN_MAX;
         const struct glbp_unproven *entry = &group->unproven[i];
-        if (entry->node[0] == '\0' ||
-            entry->heard_ms + group->config.hold_ms <= group->now.mono_ms)
+        if (entry->node[0] == '\0' || entry->heard_ms + group->config.hold_ms <= group->now.mono_ms)
             continue;
         if (used + GLBP_UNPROVEN_ITEM_MAX > room) {
             group->unproven_from = i;

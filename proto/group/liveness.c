@@ -98,8 +98,8 @@ static bool is_prober(const struct glbp_group *group)
            group->state == GLBP_SPEAK;
 }
 
-/* Section 6: AVG, standby and a node in Speak probe whom they ask, once per hello, until it is heard;
- * a lost one for as long as it holds a slot. Returns when the next probe of it is due. */
+/* Section 6: AVG, standby and a node in Speak probe whom they ask, once per hello, until it is
+ * heard; a lost one for as long as it holds a slot. Returns when the next probe of it is due. */
 static uint64_t settle_probe(struct glbp_group *group, struct glbp_member *member)
 {
     struct glbp_probing *probing = &member->probing;

@@ -101,7 +101,8 @@ struct glbp_member *glbp_member_add(struct glbp_group *group, const char *node)
     return member;
 }
 
-void glbp_member_identify(struct glbp_group *group, struct glbp_member *member, uint64_t incarnation)
+void glbp_member_identify(struct glbp_group *group, struct glbp_member *member,
+                          uint64_t incarnation)
 {
     member->incarnation = incarnation;
     member->id = glbp_node_id(member->node, incarnation);

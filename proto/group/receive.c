@@ -39,8 +39,7 @@ static bool has_room(struct glbp_group *group)
 static enum glbp_reject check(struct glbp_group *group, const struct glbp_input *in)
 {
     struct glbp_message *msg = &group->msg;
-    enum glbp_reject reason =
-        glbp_message_read(in->as.datagram.payload, in->as.datagram.len, msg);
+    enum glbp_reject reason = glbp_message_read(in->as.datagram.payload, in->as.datagram.len, msg);
     if (reason != GLBP_ACCEPTED)
         return reason;
     bool own_name = strcmp(msg->node, group->node) == 0;
@@ -74,8 +73,8 @@ static bool matters(const struct glbp_member *member, const struct glbp_message 
 
 static void tell_differing(struct glbp_group *group, struct glbp_member *member)
 {
-    bool differs = member->hello_ms != group->config.hello_ms ||
-                   member->hold_ms != group->config.hold_ms;
+    bool differs =
+        member->hello_ms != group->config.hello_ms || member->hold_ms != group->config.hold_ms;
     if (differs == member->differs_told)
         return;
     member->differs_told = differs;
@@ -159,8 +158,8 @@ static void answer(struct glbp_group *group, const struct glbp_member *member)
     }
 }
 
-/* A live node that reads that its present incarnation was refused goes on above the one held: a host
- * whose clock and state file were lost would be mute for ever. */
+/* A live node that reads that its present incarnation was refused goes on above the one held: a
+ * host whose clock and state file were lost would be mute for ever. */
 static void read_echo(struct glbp_group *group)
 {
     const struct glbp_echo *echo = &group->msg.echo;

@@ -1,6 +1,6 @@
-/* Who may be believed (section 3): order and replay per sender, freshness of signed senders, and two
- * nodes with one name. A refusal here changes nothing but what the next hello lists in `echo` and
- * `unproven`. */
+/* Who may be believed (section 3): order and replay per sender, freshness of signed senders, and
+ * two nodes with one name. A refusal here changes nothing but what the next hello lists in `echo`
+ * and `unproven`. */
 #include "proto/group/group.h"
 
 #include <string.h>
@@ -27,8 +27,8 @@ static struct glbp_sender *find(struct glbp_group *group, const char *node)
     return NULL;
 }
 
-/* Forgets the sender that was silent for the longest time. Its incarnation raises the floor, so that
- * no recording of a forgotten name is ever taken for a newcomer. */
+/* Forgets the sender that was silent for the longest time. Its incarnation raises the floor, so
+ * that no recording of a forgotten name is ever taken for a newcomer. */
 static void forget_oldest(struct glbp_group *group)
 {
     size_t oldest = 0;
@@ -56,8 +56,8 @@ static struct glbp_sender *add(struct glbp_group *group, const char *node)
     return sender;
 }
 
-/* Tells the sender of group->msg that a later incarnation of its name is held: once per hello, since
- * a recording must not make this node talk. */
+/* Tells the sender of group->msg that a later incarnation of its name is held: once per hello,
+ * since a recording must not make this node talk. */
 static void echo(struct glbp_group *group, uint64_t held)
 {
     const struct glbp_message *msg = &group->msg;
@@ -81,8 +81,8 @@ static struct glbp_unproven *unproven_find(struct glbp_group *group, uint64_t id
     return NULL;
 }
 
-/* Lists the sender of group->msg as heard but not believed; the place of the one heard longest ago is
- * taken when there is no free one. */
+/* Lists the sender of group->msg as heard but not believed; the place of the one heard longest ago
+ * is taken when there is no free one. */
 static void unproven_note(struct glbp_group *group)
 {
     const struct glbp_message *msg = &group->msg;
@@ -90,8 +90,7 @@ static void unproven_note(struct glbp_group *group)
     if (entry == NULL) {
         entry = &group->unproven[0];
         for (size_t i = 1; i < GLBP_UNPROVEN_MAX && entry->node[0] != '\0'; i++)
-            if (group->unproven[i].heard_ms < entry->heard_ms ||
-                group->unproven[i].node[0] == '\0')
+            if (group->unproven[i].heard_ms < entry->heard_ms || group->unproven[i].node[0] == '\0')
                 entry = &group->unproven[i];
         memset(entry, 0, sizeof(*entry));
         memcpy(entry->node, msg->node, sizeof(entry->node));
@@ -171,13 +170,14 @@ static enum glbp_reject check_known(struct glbp_group *group, const struct glbp_
 {
     const struct glbp_message *msg = &group->msg;
     bool lives = member != NULL && member->alive;
-    bool moved = member != NULL && msg->kind == GLBP_HELLO &&
-                 !glbp_addr_eq(&member->addr, &msg->addr);
+    bool moved =
+        member != NULL && msg->kind == GLBP_HELLO && !glbp_addr_eq(&member->addr, &msg->addr);
 
     if (sender->is_signed && !is_signed && lives)
         return GLBP_REJECT_DOWNGRADE;
     if (msg->incarnation < sender->incarnation) {
-        /* A second living node of that name gets no echo: with it the two would outbid each other. */
+        /* A second living node of that name gets no echo: with it the two would outbid each other.
+         */
         if (!(lives && moved))
             echo(group, sender->incarnation);
         return GLBP_REJECT_OLD_INCARNATION;

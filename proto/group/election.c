@@ -1,0 +1,447 @@
+/* The gateway states (section 5) as one table of rows. Guards are pure; the first row of a state
+ * and trigger whose guard holds fires; glbp_election_run() repeats until none does. A pair without
+ * a row that fires stays as it is. */
+#include "proto/group/election.h"
+
+#include <string.h>
+
+#define FETCH_MAX_MS   500
+#define FETCH_EVERY_MS 100
+
+/* ---- what the guards ask ---- */
+
+static uint64_t window_ms(const struct glbp_group *group)
+{
+    return group->config.hello_ms < 1000 ? group->config.hello_ms : 1000;
+}
+
+static bool draining(const struct glbp_member *member)
+{
+    return (member->flags & GLBP_FLAG_DRAINING) != 0;
+}
+
+static bool in_states(const struct glbp_member *member, enum glbp_state a, enum glbp_state b)
+{
+    return member->heard_hello && member->alive && !member->self &&
+           (member->state == a || member->state == b);
+}
+
+static bool higher_in(struct glbp_group *group, enum glbp_state a, enum glbp_state b)
+{
+    const struct glbp_member *self = glbp_member_self(group);
+    for (size_t i = 0; i < group->members_n; i++)
+        if (in_states(&group->members[i], a, b) && glbp_rank_cmp(&group->members[i], self) > 0)
+            return true;
+    return false;
+}
+
+/* A standby that this node hears of: from itself, or named by the table of the AVG followed (one
+ * that only the AVG hears is a standby all the same). */
+static bool standby_lives(struct glbp_group *group)
+{
+    for (size_t i = 0; i < group->members_n; i++)
+        if (in_states(&group->members[i], GLBP_STANDBY, GLBP_STANDBY))
+            return true;
+    const char *named = group->table.head.standby;
+    if (named[0] == '\0' || strcmp(named, group->node) == 0 || !group->follow.present ||
+        strcmp(group->table.stamp.avg, group->follow.node) != 0)
+        return false;
+    const struct glbp_member *member = glbp_member_find(group, named);
+    return member == NULL || !member->heard_hello || (member->alive && !member->direct_ms);
+}
+
+static bool other_not_draining(struct glbp_group *group, enum glbp_state from, enum glbp_state to,
+                               uint64_t except_id)
+{
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        if (!member->self && member->heard_hello && member->alive && !draining(member) &&
+            member->state >= from && member->state <= to && member->id != except_id)
+            return true;
+    }
+    return false;
+}
+
+bool glbp_election_has_heir(struct glbp_group *group)
+{
+    return other_not_draining(group, GLBP_STANDBY, GLBP_STANDBY, 0);
+}
+
+static bool always(struct glbp_group *group)
+{
+    (void)group;
+    return true;
+}
+
+static bool no_socket(struct glbp_group *group)
+{
+    return group->link == GLBP_LINK_DOWN;
+}
+
+static bool duplicate(struct glbp_group *group)
+{
+    return group->duplicate;
+}
+
+static bool usable(struct glbp_group *group)
+{
+    return group->link != GLBP_LINK_DOWN && !group->duplicate;
+}
+
+/* Listen -> Speak, but for what holds a node in Listen. */
+static bool candidate(struct glbp_group *group)
+{
+    uint64_t now_ms = group->now.mono_ms;
+    if (now_ms < group->listen_ms + window_ms(group))
+        return false;
+    if (group->follow.present && now_ms < group->no_leave_ms)
+        return false; /* it has just given the role up, and somebody leads */
+    if (group->follow.present && glbp_member_self(group)->flags & GLBP_FLAG_DRAINING &&
+        other_not_draining(group, GLBP_LISTEN, GLBP_ACTIVE, group->follow.id))
+        return false;
+    return !higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
+}
+
+static bool no_avg(struct glbp_group *group)
+{
+    return !group->follow.present && candidate(group);
+}
+
+static bool no_standby(struct glbp_group *group)
+{
+    return group->follow.present && !standby_lives(group) && candidate(group);
+}
+
+static bool outranked(struct glbp_group *group)
+{
+    return higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
+}
+
+static bool spoken(struct glbp_group *group)
+{
+    return group->now.mono_ms >= group->state_since_ms + window_ms(group);
+}
+
+/* Step-down: after a live member named another AVG than the one followed last, that one is given
+ * two hellos to be heard. */
+static bool must_wait(const struct glbp_group *group)
+{
+    return group->other_avg_ms != 0 &&
+           group->now.mono_ms < group->other_avg_ms + 2 * (uint64_t)group->config.hello_ms;
+}
+
+static bool wants_claim(struct glbp_group *group)
+{
+    if (group->follow.present || must_wait(group))
+        return false;
+    return group->state == GLBP_STANDBY || (group->state == GLBP_SPEAK && spoken(group));
+}
+
+/* The live member that holds the greatest stamp, if that is above ours. */
+static const struct glbp_member *ahead(const struct glbp_group *group)
+{
+    const struct glbp_member *best = NULL;
+    const struct glbp_stamp *greatest = &group->table.stamp;
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        if (!member->self && member->heard_hello && member->alive &&
+            glbp_stamp_cmp(&member->stamp, greatest) > 0) {
+            best = member;
+            greatest = &member->stamp;
+        }
+    }
+    return best;
+}
+
+static bool may_claim(struct glbp_group *group)
+{
+    return wants_claim(group) && (ahead(group) == NULL ||
+                                  (group->fetching && group->now.mono_ms >= group->fetch_until_ms));
+}
+
+static bool spoken_for_standby(struct glbp_group *group)
+{
+    return spoken(group) && (group->follow.present || must_wait(group));
+}
+
+static bool higher_standby(struct glbp_group *group)
+{
+    return higher_in(group, GLBP_STANDBY, GLBP_STANDBY);
+}
+
+static bool drains_for_another(struct glbp_group *group)
+{
+    return draining(glbp_member_self(group)) &&
+           other_not_draining(group, GLBP_LISTEN, GLBP_SPEAK, 0);
+}
+
+static bool drains_with_heir(struct glbp_group *group)
+{
+    return draining(glbp_member_self(group)) && glbp_election_has_heir(group);
+}
+
+static bool beaten(struct glbp_group *group)
+{
+    return group->rival.present;
+}
+
+static bool crossed(struct glbp_group *group)
+{
+    return group->crossed && !group->follow.present;
+}
+
+static bool preempts(struct glbp_group *group)
+{
+    if (!group->config.preempt || !group->follow.present || draining(glbp_member_self(group)) ||
+        group->now.mono_ms < group->ready_ms + group->config.preempt_delay_ms)
+        return false;
+    const struct glbp_member *avg = glbp_member_find_id(group, group->follow.id);
+    return avg != NULL && avg->heard_hello && avg->state == GLBP_ACTIVE &&
+           group->config.priority > avg->priority &&
+           glbp_stamp_cmp(&group->table.stamp, &avg->stamp) == 0 &&
+           glbp_member_lists_us(group, avg);
+}
+
+static bool has_heir(struct glbp_group *group)
+{
+    return glbp_election_has_heir(group);
+}
+
+/* ---- the table ---- */
+
+#define IN(state) (1U << (state))
+#define SPEAKING  (IN(GLBP_LISTEN) | IN(GLBP_SPEAK) | IN(GLBP_STANDBY) | IN(GLBP_ACTIVE))
+
+/* clang-format off */
+static const struct glbp_election_row rows[] = {
+    /* from                        trigger           guard               to             why */
+    {SPEAKING,                     GLBP_ON_SETTLE,   no_socket,          GLBP_INITIAL,  GLBP_WHY_NO_SOCKET,   "no usable socket"},
+    {SPEAKING,                     GLBP_ON_SETTLE,   duplicate,          GLBP_INITIAL,  GLBP_WHY_DUPLICATE,   "the name is taken"},
+    {IN(GLBP_INITIAL),             GLBP_ON_SETTLE,   usable,             GLBP_LISTEN,   GLBP_WHY_SOCKET,      "socket usable, name free"},
+    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   crossed,            GLBP_ACTIVE,   GLBP_WHY_CROSSED,     "both yielded, ours was greater"},
+    {IN(GLBP_LISTEN) | IN(GLBP_STANDBY),
+                                   GLBP_ON_SETTLE,   preempts,           GLBP_ACTIVE,   GLBP_WHY_PREEMPTS,    "preempt, higher priority"},
+    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   no_avg,             GLBP_SPEAK,    GLBP_WHY_NO_AVG,      "no AVG after its window"},
+    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   no_standby,         GLBP_SPEAK,    GLBP_WHY_NO_STANDBY,  "no standby after its window"},
+    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   outranked,          GLBP_LISTEN,   GLBP_WHY_OUTRANKED,   "a higher ranking candidate"},
+    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_ELECTED,     "end of window, no AVG"},
+    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   spoken_for_standby, GLBP_STANDBY,  GLBP_WHY_ELECTED,     "end of window, an AVG or a wait"},
+    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   higher_standby,     GLBP_LISTEN,   GLBP_WHY_OUTRANKED,   "a higher ranking standby"},
+    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   drains_for_another, GLBP_LISTEN,   GLBP_WHY_DRAINING,    "draining, another could"},
+    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_AVG_LOST,    "no live AVG"},
+    {IN(GLBP_ACTIVE),              GLBP_ON_SETTLE,   beaten,             GLBP_LISTEN,   GLBP_WHY_BEATEN,      "a greater claim"},
+    {IN(GLBP_ACTIVE),              GLBP_ON_SETTLE,   drains_with_heir,   GLBP_LISTEN,   GLBP_WHY_DRAINING,    "draining, a standby is there"},
+    {IN(GLBP_ACTIVE),              GLBP_ON_RESIGN,   has_heir,           GLBP_LISTEN,   GLBP_WHY_COMMAND,     "a standby is there"},
+    {IN(GLBP_ACTIVE) | IN(GLBP_STANDBY),
+                                   GLBP_ON_STALL,    always,             GLBP_LISTEN,   GLBP_WHY_STALLED,     "stood still for its hold"},
+    {SPEAKING | IN(GLBP_INITIAL),  GLBP_ON_SHUTDOWN, always,             GLBP_DISABLED, GLBP_WHY_SHUTDOWN,    ""},
+};
+/* clang-format on */
+
+const struct glbp_election_row *glbp_election_rows(size_t *ret_n)
+{
+    *ret_n = sizeof(rows) / sizeof(rows[0]);
+    return rows;
+}
+
+/* Where a state may go at all: what the rows say, and Disabled -> Initial at the start. */
+static bool allowed(enum glbp_state from, enum glbp_state to)
+{
+    if (from == GLBP_DISABLED)
+        return to == GLBP_INITIAL;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((rows[i].from & IN(from)) != 0 && rows[i].to == to)
+            return true;
+    return false;
+}
+
+/* ---- moving ---- */
+
+static void explain(struct glbp_group *group, enum glbp_reason why, struct glbp_event *event)
+{
+    event->reason = why;
+    if (why == GLBP_WHY_AVG_LOST && group->avg_gone.reason != GLBP_WHY_NONE) {
+        event->reason = group->avg_gone.reason;
+        memcpy(event->node, group->avg_gone.node, sizeof(event->node));
+        event->silent_ms = group->avg_gone.silent_ms;
+        event->limit_ms = group->avg_gone.limit_ms;
+    } else if (why == GLBP_WHY_BEATEN) {
+        memcpy(event->node, group->rival.node, sizeof(event->node));
+    } else if (why == GLBP_WHY_CROSSED) {
+        memcpy(event->node, group->yielded_to.node, sizeof(event->node));
+    } else if (why == GLBP_WHY_PREEMPTS || why == GLBP_WHY_NO_STANDBY) {
+        memcpy(event->node, group->follow.node, sizeof(event->node));
+    } else if (why == GLBP_WHY_DUPLICATE) {
+        memcpy(event->node, group->node, sizeof(event->node));
+    } else if (why == GLBP_WHY_STALLED) {
+        event->silent_ms = group->now.mono_ms - group->last_step_ms;
+        event->limit_ms = group->config.hold_ms;
+    }
+}
+
+void glbp_election_set_state(struct glbp_group *group, enum glbp_state to, enum glbp_reason why)
+{
+    GLBP_ASSERT(allowed(group->state, to));
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_STATE);
+    event->from = (uint8_t)group->state;
+    event->to = (uint8_t)to;
+    event->term = group->term_seen;
+    explain(group, why, event);
+
+    group->state_reason = *event;
+    group->state = to;
+    group->state_since_ms = group->now.mono_ms;
+    group->state_changes++;
+    glbp_member_self(group)->state = to;
+    group->fetching = false;
+    group->crossed = false;
+    group->liveness_ms = 0; /* who is probed depends on the state */
+    group->out->members_changed = true;
+    if (to >= GLBP_LISTEN)
+        glbp_hello_soon(group, 0);
+}
+
+static void yield(struct glbp_group *group)
+{
+    group->yielded_ms = group->now.mono_ms;
+    group->yielded_to = group->rival;
+    group->yielded_term = group->claim_term;
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_CLAIM_BEATEN);
+    memcpy(event->node, group->rival.node, sizeof(event->node));
+    event->term = group->rival.term;
+    event->before = group->claim_term;
+}
+
+static void give_up(struct glbp_group *group, enum glbp_reason why)
+{
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_RESIGN);
+    event->reason = why;
+    memcpy(event->node, group->table.head.standby, sizeof(event->node));
+    group->no_leave_ms = group->now.mono_ms + group->config.hold_ms;
+    glbp_hello_repeat(group);
+}
+
+static void claim(struct glbp_group *group)
+{
+    uint64_t term = group->term_seen + 1;
+    if (term < group->now.wall_ms)
+        term = group->now.wall_ms;
+    if (term > GLBP_TERM_MAX)
+        term = GLBP_TERM_MAX;
+    group->claim_term = term;
+    group->term_seen = term;
+    group->lone = !group->believed_somebody;
+    group->first_follower_ms = 0;
+    group->yielded_ms = 0;
+    group->minority = false;
+    group->minority_false_ms = group->now.mono_ms;
+    glbp_table_adopt(group, term);
+}
+
+static void move(struct glbp_group *group, const struct glbp_election_row *row)
+{
+    enum glbp_state from = group->state;
+    if (row->why == GLBP_WHY_BEATEN)
+        yield(group);
+    else if (row->why == GLBP_WHY_COMMAND || (from == GLBP_ACTIVE && row->why == GLBP_WHY_DRAINING))
+        give_up(group, row->why);
+    if (row->why == GLBP_WHY_PREEMPTS) {
+        struct glbp_event *event = glbp_emit(group, GLBP_EV_PREEMPT);
+        memcpy(event->node, group->follow.node, sizeof(event->node));
+    }
+    if (row->to == GLBP_ACTIVE)
+        claim(group);
+    glbp_election_set_state(group, row->to, row->why);
+    if (row->to == GLBP_LISTEN) {
+        group->listen_ms = group->now.mono_ms;
+        if (from == GLBP_INITIAL)
+            group->ready_ms = group->now.mono_ms;
+        glbp_hello_solicit(group);
+    }
+    if (from == GLBP_ACTIVE || row->to == GLBP_ACTIVE)
+        glbp_claim_settle(group);
+    if (row->to == GLBP_ACTIVE) {
+        group->decide = true;
+        (void)glbp_minority_settle(group); /* before the first hello of the claim */
+    }
+}
+
+/* Before a claim: asks the member that holds a greater table for it (section 5). */
+static void settle_fetch(struct glbp_group *group)
+{
+    const struct glbp_member *best = wants_claim(group) ? ahead(group) : NULL;
+    uint64_t now_ms = group->now.mono_ms;
+    if (best == NULL) {
+        group->fetching = false;
+        return;
+    }
+    if (!group->fetching) {
+        group->fetching = true;
+        group->fetch_until_ms = now_ms + FETCH_MAX_MS;
+        group->fetch_next_ms = now_ms;
+    }
+    group->fetch_id = best->id;
+    if (now_ms >= group->fetch_next_ms) {
+        group->want_id = best->id;
+        group->fetch_next_ms = now_ms + FETCH_EVERY_MS;
+        glbp_hello_soon(group, 0);
+    }
+}
+
+static const struct glbp_election_row *firing_row(struct glbp_group *group,
+                                                  enum glbp_trigger trigger)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((rows[i].from & IN(group->state)) != 0 && rows[i].trigger == trigger &&
+            rows[i].guard(group))
+            return &rows[i];
+    return NULL;
+}
+
+bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger)
+{
+    unsigned moves = 0;
+    const struct glbp_election_row *row;
+    do {
+        if (trigger == GLBP_ON_SETTLE)
+            settle_fetch(group);
+        row = firing_row(group, trigger);
+        if (row != NULL)
+            move(group, row);
+        GLBP_ASSERT(++moves <= 2 * GLBP_STATES); /* no circle of rows fires without time going by */
+    } while (row != NULL && trigger == GLBP_ON_SETTLE);
+    group->crossed = false;
+    return moves > 1 || row != NULL;
+}
+
+/* ---- when time alone may fire a row ---- */
+
+static void sooner(uint64_t now_ms, uint64_t at_ms, uint64_t *due_ms)
+{
+    if (at_ms > now_ms && at_ms < *due_ms)
+        *due_ms = at_ms;
+}
+
+uint64_t glbp_election_deadline_ms(const struct glbp_group *group)
+{
+    uint64_t due_ms = GLBP_NEVER_MS;
+    uint64_t now_ms = group->now.mono_ms;
+    uint64_t hello_ms = group->config.hello_ms;
+    if (group->state == GLBP_LISTEN) {
+        sooner(now_ms, group->listen_ms + window_ms(group), &due_ms);
+        sooner(now_ms, group->no_leave_ms, &due_ms);
+    }
+    if (group->state == GLBP_SPEAK)
+        sooner(now_ms, group->state_since_ms + window_ms(group), &due_ms);
+    if (group->config.preempt && group->state >= GLBP_LISTEN)
+        sooner(now_ms, group->ready_ms + group->config.preempt_delay_ms, &due_ms);
+    if (group->other_avg_ms != 0)
+        sooner(now_ms, group->other_avg_ms + 2 * hello_ms, &due_ms);
+    if (group->fetching) {
+        sooner(now_ms, group->fetch_next_ms, &due_ms);
+        sooner(now_ms, group->fetch_until_ms, &due_ms);
+    }
+    if (group->state == GLBP_ACTIVE && group->lone && group->first_follower_ms != 0)
+        sooner(now_ms, group->first_follower_ms + hello_ms * 22 / 10, &due_ms);
+    return due_ms;
+}
