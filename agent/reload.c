@@ -1,0 +1,216 @@
+/* SIGHUP and `glbpctl reload` (http.md section 3): the file is read off the loop; one with a
+ * mistake changes nothing; what changed is applied without losing table, role or results of checks;
+ * what needs a restart is named. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inside.h"
+
+struct glbp_reload {
+    uv_work_t work;
+    struct glbp_agent *agent;
+    char *path;
+    char *text; /* what there is to say: mistakes, or what needs a restart */
+    size_t text_len;
+    int mistakes;
+    struct glbp_config *config;
+    size_t tokens_n;
+    uint64_t tokens[GLBP_RELOAD_WAITERS];
+};
+
+/* ---- keys ---- */
+
+int glbp_agent_keychain(const struct glbp_config *config, struct glbp_keychain **ret)
+{
+    void *mem = calloc(1, glbp_keychain_size());
+    if (mem == NULL)
+        return GLBP_E_FULL;
+    int result = glbp_keychain_init(mem, config->cluster, config->auth.mode, config->auth.keys,
+                                    config->auth.keys_n, ret);
+    if (result != 0)
+        free(mem);
+    return result;
+}
+
+void glbp_agent_keychain_free(struct glbp_keychain *keychain)
+{
+    glbp_keychain_fini(keychain);
+    free(keychain);
+}
+
+void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_config *core)
+{
+    bool keyed = config->auth.keys_n > 0;
+    core->prefer_signed = keyed && config->auth.mode != GLBP_AUTH_ENFORCE;
+    core->signs = keyed && config->auth.mode != GLBP_AUTH_RECEIVE_ONLY;
+}
+
+/* ---- off the loop ---- */
+
+static void read_file(uv_work_t *work)
+{
+    struct glbp_reload *reload = work->data;
+    FILE *errors = open_memstream(&reload->text, &reload->text_len);
+    reload->mistakes = -1;
+    if (errors == NULL)
+        return;
+    reload->mistakes = glbp_config_load(reload->path, errors, &reload->config);
+    if (reload->mistakes == 0)
+        (void)glbp_config_needs_restart(reload->agent->config, reload->config, errors);
+    (void)fclose(errors);
+}
+
+/* ---- on the loop ---- */
+
+static const struct glbp_group_section *section_of(const struct glbp_config *config,
+                                                   const struct glbp_group_config *group)
+{
+    for (size_t i = 0; i < config->groups_n; i++)
+        if (config->groups[i].core.id == group->id &&
+            strcmp(config->groups[i].core.name, group->name) == 0)
+            return &config->groups[i];
+    return NULL;
+}
+
+/* Returns false if the group is not in the new file: it goes on as it was, until a restart. */
+static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *group,
+                           const struct glbp_config *config)
+{
+    const struct glbp_group_config *before = glbp_group_config(group->group);
+    const struct glbp_group_section *section = section_of(config, before);
+    if (section == NULL)
+        return false;
+    struct glbp_group_config core = section->core;
+    core.max_members = before->max_members;
+    core.max_forwarders = before->max_forwarders;
+    if (core.url[0] == '\0')
+        memcpy(core.url, before->url, sizeof(core.url));
+    glbp_agent_complete(config, &core);
+    group->section = section;
+    struct glbp_input input = {.kind = GLBP_IN_CONFIG};
+    input.as.config = &core;
+    (void)glbp_agent_step(agent, group, &input);
+    return true;
+}
+
+static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
+{
+    struct glbp_config *before = agent->config;
+    bool used = false;
+    memcpy(config->node, before->node, sizeof(config->node)); /* these need a restart */
+    memcpy(config->cluster, before->cluster, sizeof(config->cluster));
+    agent->config = config;
+    for (size_t i = 0; i < agent->groups_n; i++)
+        used = !apply_to_group(agent, &agent->groups[i], config) || used;
+    if (!glbp_agent_tracks_renew(agent))
+        glbp_log(4, "TRACK", "no memory to show the results of new checks");
+    glbp_net_reload(agent->net, config);
+    if (glbp_checks_reload(agent->checks, config) != 0)
+        glbp_log(4, "TRACK", "no memory to apply changed checks: the old ones go on");
+    if (glbp_http_reconfigure(agent->http, config) != 0)
+        glbp_log(4, "HTTP", "no memory to apply changed limits: the old ones stay");
+    glbp_log_set(config->log_level, config->log_json);
+    if (used && agent->retired == NULL)
+        agent->retired = before; /* the sections of groups that are no more in the file */
+    else
+        glbp_config_free(before);
+}
+
+/* Every group whose section is not in `config` keeps the one it has: those must be in the first
+ * retired config, or the reload is refused. */
+static bool sections_survive(const struct glbp_agent *agent, const struct glbp_config *config)
+{
+    if (agent->retired == NULL)
+        return true;
+    for (size_t i = 0; i < agent->groups_n; i++)
+        if (section_of(config, glbp_group_config(agent->groups[i].group)) == NULL &&
+            section_of(agent->retired, glbp_group_config(agent->groups[i].group)) !=
+                agent->groups[i].section)
+            return false;
+    return true;
+}
+
+static const char *apply(struct glbp_agent *agent, struct glbp_reload *reload)
+{
+    if (reload->mistakes != 0)
+        return reload->text != NULL && reload->text_len > 0 ? reload->text : "no memory to read it";
+    if (!sections_survive(agent, reload->config))
+        return "groups were removed twice: restart the agent to remove groups";
+    struct glbp_keychain *keychain;
+    char cluster[GLBP_CLUSTER_SIZE];
+    memcpy(cluster, reload->config->cluster, sizeof(cluster));
+    memcpy(reload->config->cluster, agent->config->cluster, sizeof(cluster));
+    int result = glbp_agent_keychain(reload->config, &keychain);
+    if (result != 0)
+        return glbp_strerror(result);
+    glbp_agent_keychain_free(agent->keychain);
+    agent->keychain = keychain;
+    swap_config(agent, reload->config);
+    reload->config = NULL;
+    agent->keys_checked_ms = 0;
+    glbp_agent_check_keys(agent);
+    agent->shown_stale = true;
+    return NULL;
+}
+
+/* One log line a line of text. */
+static void log_lines(int severity, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        if (len > 0)
+            glbp_log(severity, "CONFIG", "%.*s", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
+}
+
+static void finish(uv_work_t *work, int status)
+{
+    struct glbp_reload *reload = work->data;
+    struct glbp_agent *agent = reload->agent;
+    agent->reload = NULL;
+    const char *error =
+        agent->stopping || status != 0 ? "the agent is stopping" : apply(agent, reload);
+    agent->counters.reloads++;
+    if (error != NULL) {
+        agent->counters.reload_errors++;
+        log_lines(3, error);
+        glbp_log(3, "CONFIG", "reload refused: nothing was changed");
+    } else {
+        log_lines(4, reload->text_len > 0 ? reload->text : "");
+        glbp_log(5, "CONFIG", "reloaded %s", reload->path != NULL ? reload->path : "the defaults");
+    }
+    for (size_t i = 0; i < reload->tokens_n && !agent->stopping; i++) {
+        json_t *result =
+            error == NULL && reload->text_len > 0 ? json_pack("{s:s}", "text", reload->text) : NULL;
+        glbp_control_answer(agent->control, reload->tokens[i], result, error);
+    }
+    glbp_config_free(reload->config);
+    free(reload->path);
+    free(reload->text);
+    free(reload);
+}
+
+bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token)
+{
+    struct glbp_reload *reload = agent->reload;
+    bool begin = reload == NULL;
+    if (begin) {
+        reload = calloc(1, sizeof(*reload));
+        if (reload == NULL)
+            return false;
+        reload->agent = agent;
+        reload->work.data = reload;
+        reload->path = agent->config->path != NULL ? strdup(agent->config->path) : NULL;
+    }
+    if (token != 0) {
+        if (reload->tokens_n == GLBP_RELOAD_WAITERS)
+            return false;
+        reload->tokens[reload->tokens_n++] = token;
+    }
+    if (begin) {
+        agent->reload = reload;
+        (void)uv_queue_work(&agent->loop, &reload->work, read_file, finish);
+    }
+    return true;
+}
