@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# Debian packages of glbpd, and a function that installs those that are missing. To be sourced.
+
+# shellcheck disable=SC2034  # used by those who source this
+BUILD_PACKAGES=(
+    build-essential cmake ninja-build pkg-config
+    libuv1-dev libmsgpack-dev libcurl4-openssl-dev libmicrohttpd-dev libjansson-dev libssl-dev
+)
+# shellcheck disable=SC2034
+TEST_PACKAGES=(
+    check clang-format-14 clang-tidy-14 cppcheck shellcheck gcovr
+    nodejs iproute2 nftables procps curl openssl libfaketime
+)
+
+# install_missing PACKAGE…: asks apt for those that dpkg does not know as installed.
+install_missing() {
+    local package missing=()
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "missing packages; as root: apt-get install ${missing[*]}" >&2
+        return 1
+    fi
+    echo "installing ${missing[*]}" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq -o DPkg::Lock::Timeout=600 update >/dev/null &&
+        apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}" >/dev/null
+}

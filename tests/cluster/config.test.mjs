@@ -1,0 +1,179 @@
+// Row 13: config files with mistakes; and reloads.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Cluster, GLBPD } from './lib/cluster.mjs';
+import { converged, moves, takeovers } from './lib/predicates.mjs';
+import { clusterTest } from './lib/testing.mjs';
+import { now, sleep } from './lib/sh.mjs';
+
+const FAST = { hello: 100, hold: 350 };
+const DIGITS = 'c0ffee00'.repeat(8);
+
+/** Sets `path` (array) in the config to `value`. */
+const set = (path, value) => (config) => {
+  const last = path.at(-1);
+  path.slice(0, -1).reduce((object, key) => (object[key] ??= {}), config)[last] = value;
+};
+const replace = (from, to) => (_, text) => text.replace(from, to);
+const keyFile = (content, mode) => (config, _, dir) => {
+  const file = join(dir, 'key');
+  if (content !== null) writeFileSync(file, content, { mode });
+  config.auth = { mode: 'enforce', keys: [{ id: 1, file }] };
+};
+
+// [what, change of the config or of its text, what the line must say, text on the line at fault]
+const MISTAKES = [
+  ['a misspelt key', set(['groups', 0, 'timers', 'helo_ms'], 100), /helo_ms.*hello_ms/, 'helo_ms'],
+  ['a misspelt key at the top', set(['nod'], 'x'), /nod.*node/, '"nod"'],
+  ['a wrong type', set(['groups', 0, 'priority'], 'high'), /groups\[0\]\.priority/, '"high"'],
+  ['a priority of 0', set(['groups', 0, 'priority'], 0), /priority.*1.*255/, '"priority"'],
+  ['a priority of 256', set(['groups', 0, 'priority'], 256), /priority/, '"priority"'],
+  ['hold below 3 hello', set(['groups', 0, 'timers', 'hold_ms'], 200),
+    /hold_ms: 200 is below 3 × hello_ms/, '"hold_ms"'],
+  ['timeout below redirect', set(['groups', 0, 'timers', 'timeout_ms'], 1000), /timeout_ms/,
+    '"timeout_ms"'],
+  ['a threshold that is never crossed', set(['groups', 0, 'weighting'], { max: 100, upper: 200 }),
+    /upper/, '"upper"'],
+  ['a Windows path with single backslashes', replace(/"state_dir": "[^"]*"/,
+    '"state_dir": "C:\\ASR\\config"'), /\\\\|backslash/i, 'C:\\ASR'],
+  ['a Windows path that parses to a newline', replace(/"state_dir": "[^"]*"/,
+    '"state_dir": "C:\\new"'), /\\\\|backslash/i, 'C:\\new'],
+  ['a missing comma', replace(/"cluster": "test",/, '"cluster": "test"'), /./, null],
+  ['a duplicate key', replace(/"cluster": "test",/, '"cluster": "test", "cluster": "x",'),
+    /duplicate|twice/i, null],
+  ['an array instead of an object', () => '[]', /object/, null],
+  ['an empty file', () => '', /./, null],
+  ['a node name with a blank', set(['node'], 'BFF 1'), /node/, '"BFF 1"'],
+  ['no group', set(['groups'], []), /groups/, '"groups"'],
+  ['two groups of one number', (config) => {
+    config.groups.push({ ...config.groups[0], name: 'mobile' });
+  }, /groups\[1\]\.id/, null],
+  ['a url with a query', set(['groups', 0, 'url'], 'http://10.77.0.1/?a=1'), /groups\[0\]\.url/,
+    '?a=1'],
+  ['a url with a user', set(['groups', 0, 'url'], 'http://me:pw@10.77.0.1/'), /groups\[0\]\.url/,
+    'me:pw'],
+  ['an address that is none', set(['http', 'listen'], 'localhost:99999'), /http\.listen/, '99999'],
+  ['a check of an unknown scheme', set(['groups', 0, 'checks', 0, 'url'], 'ftp://127.0.0.1/'),
+    /checks\[0\]/, 'ftp:'],
+  ['exec, which comes later', (config) => {
+    config.groups[0].checks.push({ name: 'disk', exec: ['/bin/true'] });
+  }, /not in this version/, '"exec"'],
+  ['tls, which comes later', set(['http', 'tls'], { certificate: '/c', key: '/k' }),
+    /not in this version/, '"tls"'],
+  ['haproxy_agent, which comes later', set(['http', 'haproxy_agent'], '127.0.0.1:8082'),
+    /not in this version/, '"haproxy_agent"'],
+  ['a key file that is missing', keyFile(null), /key/, '/key"'],
+  ['a key file open to others', keyFile(`${DIGITS}\n`, 0o644), /0600|chmod|mode/, '/key"'],
+  ['a key of 63 digits', keyFile(`${DIGITS.slice(1)}\n`, 0o600), /64/, '/key"'],
+  ['a date that is none', (config, text, dir) => {
+    keyFile(`${DIGITS}\n`, 0o600)(config, text, dir);
+    config.auth.keys[0].accept_until = 'tomorrow';
+  }, /accept_until/, '"tomorrow"'],
+];
+
+function glbpd(host, args) {
+  const [command, ...rest] = host.argv([GLBPD, ...args]);
+  return spawnSync(command, rest, { encoding: 'utf8', timeout: 5000 });
+}
+
+test('row 13: broken config files', { timeout: 120000 }, async (t) => {
+  const cluster = new Cluster({ n: 1, ...FAST });
+  const [host] = cluster.hosts;
+  t.after(() => cluster.stop());
+  await host.startPoller();
+  const pristine = JSON.stringify(host.config);
+
+  for (const [what, change, says, fault] of MISTAKES) {
+    await t.test(what, () => {
+      const dir = join(cluster.dir, what.replace(/\W/g, '-'));
+      mkdirSync(dir);
+      const config = JSON.parse(pristine);
+      const before = JSON.stringify(config, null, 2);
+      const text = change(config, before, dir) ?? JSON.stringify(config, null, 2);
+      const file = join(dir, 'gateway.json');
+      writeFileSync(file, typeof text === 'string' ? text : JSON.stringify(config, null, 2));
+      const written = typeof text === 'string' ? text : JSON.stringify(config, null, 2);
+      for (const args of [['--check', '-c', file], ['-c', file]]) {
+        const { status, signal, stderr } = glbpd(host, args);
+        assert.equal(status, 2, `exit ${status ?? signal}: ${stderr}`);
+        const lines = stderr.split('\n').filter(Boolean);
+        assert.equal(lines.length, 1, stderr);
+        assert.match(lines[0], says);
+        const place = /gateway\.json:(\d+):(\d+): /.exec(lines[0]);
+        assert.ok(place, `no line and column: ${lines[0]}`);
+        if (fault) {
+          const line = written.slice(0, written.indexOf(fault)).split('\n').length;
+          assert.equal(Number(place[1]), line, lines[0]);
+        }
+      }
+    });
+  }
+
+  await t.test('several mistakes are told in one run', () => {
+    const config = JSON.parse(pristine);
+    config.groups[0].priority = 0;
+    config.nod = 'x';
+    const file = join(cluster.dir, 'gateway.json');
+    writeFileSync(file, JSON.stringify(config, null, 2));
+    const { status, stderr } = glbpd(host, ['--check', '-c', file]);
+    assert.equal(status, 2);
+    assert.equal(stderr.split('\n').filter(Boolean).length, 2, stderr);
+  });
+
+  await t.test('a file that is not there', () => {
+    const { status, stderr } = glbpd(host, ['-c', join(cluster.dir, 'nowhere.json')]);
+    assert.equal(status, 2);
+    assert.match(stderr, /nowhere\.json/);
+  });
+
+  await t.test('port in use: exit 1, and the first agent is left alone', async () => {
+    host.config = JSON.parse(pristine);
+    const agent = host.startAgent();
+    for (const end = now() + 5000; (await host.get('/health')).code !== 200;) {
+      assert.ok(now() < end, agent.text());
+      await sleep(20);
+    }
+    const config = JSON.parse(pristine);
+    config.control = join(cluster.dir, 'other.sock');
+    config.state_dir = join(cluster.dir, 'other');
+    config.transport.listen = '0.0.0.0:3223';
+    const file = join(cluster.dir, 'second.json');
+    writeFileSync(file, JSON.stringify(config, null, 2));
+    assert.equal(glbpd(host, ['--check', '-c', file]).status, 0, '--check starts nothing');
+    const { status, stderr } = glbpd(host, ['-c', file]);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /8080.*in use/i);
+    assert.equal((await host.get('/health')).code, 200);
+  });
+});
+
+clusterTest('reload: nothing new changes nothing, a mistake changes nothing, a change is applied',
+  { n: 3, ...FAST }, async (cluster) => {
+    const { names, timeline } = cluster;
+    const host = cluster.avg();
+    const at = now();
+    host.kill('SIGHUP');
+    host.expectExit = false;
+    await sleep(500);
+    host.config.groups[0].priority = 'high';
+    host.writeConfig();
+    assert.equal(host.ctl('reload').status, 1, 'a mistake is refused');
+    await sleep(500);
+    assert.match(host.agentLog(), /groups\[0\]\.priority/);
+    assert.deepEqual(takeovers(timeline, names, at), []);
+    assert.deepEqual(moves(timeline, names, at), []);
+
+    host.config.groups[0].priority = 120;
+    host.config.groups[0].weighting = { max: 50 };
+    host.writeConfig();
+    const { status, stderr } = host.ctl('reload');
+    assert.equal(status, 0, stderr);
+    await cluster.until(at, (world) => names.every((name) => world.get(name).pool.json.gateways
+      .some((g) => g.id === host.name && g.weight === 50)), { timeout: 3000, what: 'weight 50' });
+    assert.equal((await host.status()).groups[0].priority, 120);
+    assert.deepEqual(takeovers(timeline, names, at), []);
+    assert.ok(converged(names)(timeline.world()));
+  });
