@@ -239,6 +239,7 @@ int main(void)
 
     srunner_add_suite(runner, control_limits_suite());
     srunner_add_suite(runner, control_socket_suite());
+    srunner_add_suite(runner, ctl_command_suite());
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -44,5 +44,6 @@ mode_t rig_mode_at_bind(void);
 Suite *control_suite(void);
 Suite *control_limits_suite(void);
 Suite *control_socket_suite(void);
+Suite *ctl_command_suite(void);
 
 #endif
