@@ -1,0 +1,102 @@
+/* The invariants of testing.md, watched while a world runs. A broken one ends the run by
+ * sim_fail(). Safety is judged after every step, from that step alone; convergence when the phase
+ * that demands it says so. */
+#ifndef GLBP_SIM_CHECK_H
+#define GLBP_SIM_CHECK_H
+
+#include "tests/sim/world.h"
+
+/* What a host knows of another's url, as its own probes told it. */
+struct sim_evidence {
+    uint32_t failed_row;
+    bool refused;
+    uint64_t at_ms; /* 0 none */
+};
+
+/* What a group shows, as hashes: table, status, members. */
+#define SIM_SHOWN 3
+
+struct sim_watched {
+    enum glbp_state state;
+    uint64_t active_since_ms; /* while Active */
+    struct glbp_stamp stamp;
+    bool had_pool;
+    struct sim_evidence *evidence; /* hosts_n */
+    uint64_t state_changes;        /* over all lives */
+    uint64_t tables;               /* made by it, over all lives */
+    uint64_t published_ms;         /* the last of them */
+    uint64_t losses;               /* members that it lost */
+    bool sampled;                  /* `shown` is of the moment before this datagram */
+    uint64_t shown[SIM_SHOWN];
+    uint32_t datagrams;
+};
+
+/* Remembers one 64-bit word for each 64-bit name. */
+struct sim_map {
+    uint64_t *keys, *values;
+    size_t n, cap;
+};
+
+/* True if name was new (and is value's now) or has that same value already. */
+bool sim_map_agrees(struct sim_map *map, uint64_t name, uint64_t value);
+
+struct sim_frontend {
+    struct glbp_stamp greatest; /* seen */
+    uint64_t greatest_ms;
+    uint32_t polls_without;
+    struct glbp_stamp served; /* what it uses now */
+};
+
+struct sim_check {
+    struct sim_world *world;
+    struct sim_watched *hosts;
+    struct sim_map tables; /* stamp -> its content */
+    struct sim_map claims; /* node and term -> which life claimed it */
+    struct sim_frontend frontend;
+
+    bool preempts;     /* somebody may preempt: an AVG may change without a fault */
+    bool steady_links; /* no fault touches the network: judges who may become Active */
+    bool settled;      /* the bound is over: nothing may change any more */
+};
+
+void sim_check_init(struct sim_check *check, struct sim_world *world);
+
+/* Hooks of the world. */
+void sim_check_before(struct sim_check *check, struct sim_host *host, const struct glbp_input *in);
+void sim_check_after(struct sim_check *check, struct sim_host *host, const struct glbp_input *in,
+                     int result, const struct glbp_output *out);
+void sim_check_probed(struct sim_check *check, struct sim_host *host,
+                      const struct sim_probe *probe);
+/* A process ended, or another began. */
+void sim_check_life(struct sim_check *check, struct sim_host *host);
+
+/* ---- check_table.c: one table, just published by its AVG ---- */
+
+/* out: of the step that made it. */
+void sim_check_table(struct sim_check *check, struct sim_host *host, const struct glbp_table *table,
+                     const struct glbp_output *out);
+uint64_t sim_check_content(const struct glbp_table *table);
+
+/* ---- check_liveness.c ---- */
+
+/* A part: hosts that hear each other both ways; `in` holds hosts_n flags. */
+struct sim_part {
+    const uint8_t *in;
+};
+
+/* The part has exactly one AVG, and each running host follows it (hold + 2 hello). */
+void sim_check_one_avg(struct sim_check *check, const uint8_t *in);
+
+/* Every host of the part holds the same table, with every live member in it, and there is a standby
+ * (hold + 3 hello). */
+void sim_check_equal_tables(struct sim_check *check, const uint8_t *in);
+
+/* Every slot is where it must be once every clock had its time. */
+void sim_check_slots_home(struct sim_check *check, const uint8_t *in);
+
+/* The frontend polls every agent. */
+void sim_check_poll(struct sim_check *check);
+/* … and is not stuck. */
+void sim_check_frontend(struct sim_check *check, const uint8_t *in);
+
+#endif

@@ -1,0 +1,192 @@
+/* One table against the rules of protocol.md section 6 and http.md, "The pool". */
+#include <inttypes.h>
+#include <string.h>
+
+#include "proto/group/pool.h"
+#include "tests/sim/check.h"
+
+static uint64_t text(uint64_t hash, const char *words)
+{
+    return sim_hash_of(hash, words, strlen(words) + 1);
+}
+
+/* All that /pool shows and all that a slice carries, but for remaining_ms. */
+uint64_t sim_check_content(const struct glbp_table *table)
+{
+    const struct glbp_head *head = &table->head;
+    uint64_t numbers[5] = {head->flags, head->load_balancing, head->refresh_ms, head->hold_ms,
+                           (table->members_n << 16) | table->slots_n};
+    uint64_t hash = text(text(7, head->group_name), head->standby);
+
+    hash = sim_hash_of(hash, numbers, sizeof numbers);
+    for (size_t i = 0; i < table->members_n; i++) {
+        const struct glbp_member_entry *member = &table->members[i];
+        uint64_t words[2] = {member->weight, ((uint64_t)member->addr.port << 8) | member->state};
+
+        hash = text(text(text(hash, member->node), member->url), member->agent_url);
+        hash = sim_hash_of(hash, member->addr.ip, sizeof member->addr.ip);
+        hash = sim_hash_of(hash, words, sizeof words);
+    }
+    for (size_t i = 0; i < table->slots_n; i++) {
+        const struct glbp_slot_entry *slot = &table->slots[i];
+        uint64_t words[2] = {((uint64_t)slot->slot << 32) | slot->share,
+                             ((uint64_t)slot->latency_us << 8) | slot->state};
+
+        hash = text(text(hash, slot->owner), slot->forwarder);
+        hash = sim_hash_of(hash, words, sizeof words);
+    }
+    return hash;
+}
+
+static _Noreturn void bad(struct sim_check *check, const struct sim_host *host, const char *what,
+                          const struct glbp_table *table, const struct glbp_slot_entry *slot)
+{
+    sim_fail(check->world,
+             "%s: %s: table %" PRIu64 ".%s.%" PRIu64 " slot %u owner %s forwarder \"%s\" %s", what,
+             host->label, table->stamp.term, table->stamp.avg, table->stamp.version,
+             slot ? slot->slot : 0, slot ? slot->owner : "", slot ? slot->forwarder : "",
+             slot ? glbp_slot_state_name(slot->state) : "");
+}
+
+static bool is_served(const struct glbp_slot_entry *slot)
+{
+    return slot->state == GLBP_SLOT_ACTIVE || slot->state == GLBP_SLOT_SUSPECT ||
+           slot->state == GLBP_SLOT_DRAINING;
+}
+
+/* S5: a node's shares are its weight, but at least 1 each. */
+static void check_shares(struct sim_check *check, struct sim_host *host,
+                         const struct glbp_table *table, const struct glbp_member_entry *member)
+{
+    uint64_t sum = 0, slots = 0;
+
+    for (size_t i = 0; i < table->slots_n; i++) {
+        const struct glbp_slot_entry *slot = &table->slots[i];
+
+        if (strcmp(slot->forwarder, member->node) != 0 || !is_served(slot))
+            continue;
+        slots++;
+        sum += slot->share;
+        if (slot->share == 0 && member->weight > 0)
+            bad(check, host, "S5: share 0 of a member with weight", table, slot);
+    }
+    if (slots > 0 && sum != (member->weight > 0 && member->weight < slots ? slots : member->weight))
+        sim_fail(check->world, "S5: %s: shares of %s are %" PRIu64 ", its weight is %u",
+                 host->label, member->node, sum, member->weight);
+}
+
+static void check_form(struct sim_check *check, struct sim_host *host,
+                       const struct glbp_table *table)
+{
+    bool alive = false;
+
+    if (table->members_n > host->config.max_members || table->slots_n > host->config.max_forwarders)
+        bad(check, host, "S8: table beyond its caps", table, NULL);
+    for (size_t i = 0; i < table->members_n; i++) {
+        if (i > 0 && strcmp(table->members[i - 1].node, table->members[i].node) >= 0)
+            bad(check, host, "members not ascending", table, NULL);
+        check_shares(check, host, table, &table->members[i]);
+    }
+    for (size_t i = 0; i < table->slots_n; i++) {
+        const struct glbp_slot_entry *slot = &table->slots[i];
+
+        alive = alive || is_served(slot) || slot->state == GLBP_SLOT_RETIRING;
+        if (i > 0 && table->slots[i - 1].slot >= slot->slot)
+            bad(check, host, "slots not ascending", table, slot);
+        if (!glbp_table_member(table, slot->owner))
+            bad(check, host, "S5: owner is no member", table, slot);
+        if (slot->forwarder[0] && !glbp_table_member(table, slot->forwarder))
+            bad(check, host, "S5: forwarder is no member", table, slot);
+        if (is_served(slot) && !slot->forwarder[0])
+            bad(check, host, "served by nobody", table, slot);
+        if (!is_served(slot) && slot->share != 0)
+            bad(check, host, "S5: share of a slot that is not handed out", table, slot);
+    }
+    if (((table->head.flags & GLBP_HEAD_DEGRADED) != 0) == alive)
+        bad(check, host, "degraded is wrong", table, NULL);
+}
+
+/* ---- invariant 5: no slot leaves a live, eligible host whose url answers ---- */
+
+static const struct sim_host *host_named(const struct sim_world *world, const char *node)
+{
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        if (strcmp(world->hosts[i].node, node) == 0)
+            return &world->hosts[i];
+    }
+    return NULL;
+}
+
+static bool member_view(const struct sim_host *host, const char *node, struct glbp_member_view *ret)
+{
+    for (size_t i = 0; glbp_group_member(host->group, sim_host_now(host), i, ret); i++) {
+        if (strcmp(ret->node, node) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct glbp_slot_entry *slot_of(const struct glbp_table *table, uint32_t number)
+{
+    for (size_t i = 0; i < table->slots_n; i++) {
+        if (table->slots[i].slot == number)
+            return &table->slots[i];
+    }
+    return NULL;
+}
+
+/* Why a slot may leave its forwarder, as its AVG knows it; NULL: it may not. */
+static const char *excuse(struct sim_check *check, struct sim_host *avg, const char *forwarder)
+{
+    const struct sim_host *target = host_named(check->world, forwarder);
+    const struct sim_evidence *evidence;
+    struct glbp_member_view view;
+
+    if (strcmp(forwarder, avg->node) == 0) {
+        struct glbp_group_status status;
+
+        sim_host_status(avg, &status);
+        return status.draining || !status.eligible ? "not eligible" : NULL;
+    }
+    if (member_view(avg, forwarder, &view)) {
+        if (view.resigned || view.draining || !view.eligible)
+            return "resigned, draining or not eligible";
+        if (view.alive)
+            return NULL;
+    }
+    if (!target)
+        return "unknown";
+    evidence = &check->hosts[avg->index].evidence[target->index];
+    return evidence->refused || evidence->failed_row >= 2 ? "silent, and its url does not answer"
+                                                          : NULL;
+}
+
+/* The moves of the last table of the step, as its events tell them: one step may apply the table of
+ * another AVG, claim, and make its own. */
+static void check_moves(struct sim_check *check, struct sim_host *host,
+                        const struct glbp_table *table, const struct glbp_output *out)
+{
+    size_t first = out->events_n;
+
+    while (first > 0 && out->events[first - 1].kind != GLBP_EV_POOL)
+        first--;
+    for (size_t i = first; i < out->events_n; i++) {
+        const struct glbp_event *event = &out->events[i];
+        const struct glbp_slot_entry *slot = slot_of(table, event->slot);
+
+        if (event->kind != GLBP_EV_FORWARDER || !event->other[0] ||
+            strcmp(event->node, event->other) == 0)
+            continue;
+        if (!slot || strcmp(slot->owner, slot->forwarder) == 0)
+            continue; /* removed in its time, or its owner takes it back */
+        if (!excuse(check, host, event->other))
+            bad(check, host, "inv 5: a slot leaves a host that serves", table, slot);
+    }
+}
+
+void sim_check_table(struct sim_check *check, struct sim_host *host, const struct glbp_table *table,
+                     const struct glbp_output *out)
+{
+    check_form(check, host, table);
+    check_moves(check, host, table, out);
+}

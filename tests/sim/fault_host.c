@@ -1,0 +1,220 @@
+/* Faults of hosts, their processes, clocks and BFFs, and what operators do to them. */
+#include <string.h>
+
+#include "tests/sim/fault.h"
+
+#define DAY_MS INT64_C(86400000)
+
+static struct sim_host *avg_of(struct sim_faults *faults)
+{
+    for (size_t i = 0; i < faults->world->hosts_n; i++) {
+        if (faults->world->hosts[i].group && faults->check->hosts[i].state == GLBP_ACTIVE)
+            return &faults->world->hosts[i];
+    }
+    return NULL;
+}
+
+static void crash(struct sim_host *host, uint32_t variant)
+{
+    sim_host_crash(host);
+    if (variant % 4 == 1)
+        host->bff = SIM_BFF_DOWN; /* killed with its agent */
+    else if (variant % 4 == 2)
+        host->http_closed = true; /* the whole host is off */
+}
+
+/* Steps of every size, rather back than forth on a reboot. */
+static int64_t clock_step(struct sim_faults *faults)
+{
+    static const int64_t sizes_ms[] = {1000, 60000, 3600000, DAY_MS, 365 * DAY_MS, 3650 * DAY_MS};
+    int64_t size_ms = sizes_ms[sim_rng_below(&faults->rng, 6)];
+    int64_t by_ms = (int64_t)sim_rng_below(&faults->rng, 1000) + size_ms;
+
+    return sim_rng_permille(&faults->rng, 600) ? -by_ms : by_ms;
+}
+
+static void reboot(struct sim_faults *faults, struct sim_host *host, uint32_t variant)
+{
+    if (variant % 3 != 0)
+        sim_disk_wipe(host);
+    else if (host->disk.table_len > 0)
+        host->disk.table_len = sim_rng_below(&faults->rng, host->disk.table_len); /* torn */
+    if (variant % 2)
+        host->wall_offset_ms += clock_step(faults);
+    if (host->wall_offset_ms < -(int64_t)SIM_WALL_EPOCH_MS / 2)
+        host->wall_offset_ms = 0;
+    host->boot_ms = sim_rng_below(&faults->rng, 100000);
+}
+
+static void start(struct sim_host *host)
+{
+    host->http_closed = false;
+    host->bff = SIM_BFF_UP;
+    if (host->group)
+        return;
+    sim_host_start(host);
+}
+
+void sim_fault_revive(struct sim_host *host)
+{
+    bool was_down = host->link != GLBP_LINK_UP;
+
+    host->http_closed = false;
+    host->bff = SIM_BFF_UP;
+    host->health.decrement = 0;
+    if (host->leaving)
+        sim_host_crash(host);
+    host->link = GLBP_LINK_UP;
+    if (!host->group) {
+        start(host);
+        return;
+    }
+    if (was_down)
+        sim_host_link(host, GLBP_LINK_UP);
+    sim_host_command(host, GLBP_CMD_UNDRAIN, 0);
+    sim_host_command(host, GLBP_CMD_WEIGHT_AUTO, 0);
+    sim_host_check(host);
+}
+
+static void weigh(struct sim_faults *faults, struct sim_host *host, uint32_t variant)
+{
+    if (variant % 2) {
+        sim_host_command(host, GLBP_CMD_WEIGHT,
+                         (uint32_t)sim_rng_below(&faults->rng, host->config.weight_max + 1U));
+        return;
+    }
+    host->health.decrement = (uint32_t)sim_rng_below(&faults->rng, host->config.weight_max + 1U);
+    host->health.latency_us = (uint32_t)sim_rng_below(&faults->rng, 50000);
+    sim_host_check(host);
+}
+
+static void reload(struct sim_faults *faults, struct sim_host *host, uint32_t variant)
+{
+    struct glbp_group_config config = host->config;
+
+    switch (variant % 4) {
+    case 0:
+        config.priority = (uint32_t)sim_rng_range(&faults->rng, 90, 110);
+        break;
+    case 1:
+        config.weight_max = (uint32_t)sim_rng_range(&faults->rng, 1, 200);
+        config.weight_lower = 1;
+        config.weight_upper = config.weight_max;
+        break;
+    case 2:
+        config.forwarder_preempt_delay_ms = (uint32_t)sim_rng_below(&faults->rng, 5000);
+        break;
+    default:
+        config.refresh_ms = (uint32_t)sim_rng_range(&faults->rng, 1000, 6000);
+        break;
+    }
+    sim_host_configure(host, &config);
+}
+
+static void replay(struct sim_faults *faults)
+{
+    struct sim_net *net = &faults->world->net;
+
+    for (size_t i = 0; i < 100 && net->recorded_n > 0 && faults->world->is_signed; i++) {
+        size_t which = sim_rng_below(&faults->rng, net->recorded_n);
+
+        sim_net_replay(faults->world, net->recorded[which], UINT32_MAX);
+    }
+}
+
+static bool stall(struct sim_faults *faults, struct sim_host *host)
+{
+    uint64_t hold_ms = host->config.hold_ms;
+
+    sim_host_stall(host, sim_rng_range(&faults->rng, hold_ms / 2, 5 * hold_ms));
+    return false;
+}
+
+static bool begin_on_process(struct sim_faults *faults, struct sim_fault *fault,
+                             struct sim_host *host)
+{
+    switch ((int)fault->kind) {
+    case SIM_FAULT_SHUTDOWN:
+        sim_host_shutdown(host);
+        return true;
+    case SIM_FAULT_STALL:
+    case SIM_FAULT_STALL_AVG:
+        return stall(faults, host);
+    case SIM_FAULT_WEIGHT:
+        weigh(faults, host, fault->variant);
+        return true;
+    case SIM_FAULT_DRAIN:
+        sim_host_command(host, GLBP_CMD_DRAIN, 0);
+        return true;
+    case SIM_FAULT_RELOAD:
+        reload(faults, host, fault->variant);
+        return false;
+    case SIM_FAULT_GIVE_UP:
+        sim_host_command(host, GLBP_CMD_RESIGN, 0);
+        return false;
+    default: /* the crashes */
+        crash(host, fault->variant);
+        return true;
+    }
+}
+
+bool sim_fault_host_begin(struct sim_faults *faults, struct sim_fault *fault)
+{
+    struct sim_host *host = &faults->world->hosts[fault->host];
+    enum sim_fault_kind kind = fault->kind;
+
+    if (kind == SIM_FAULT_CRASH_AVG || kind == SIM_FAULT_STALL_AVG || kind == SIM_FAULT_GIVE_UP) {
+        host = avg_of(faults);
+        if (!host)
+            return false;
+        fault->host = host->index;
+    }
+    if (kind == SIM_FAULT_REPLAY) {
+        replay(faults);
+        return false;
+    }
+    if (kind == SIM_FAULT_STEP) {
+        host->wall_offset_ms += clock_step(faults);
+        if (host->wall_offset_ms < -(int64_t)SIM_WALL_EPOCH_MS / 2)
+            host->wall_offset_ms = 0;
+        return false;
+    }
+    if (kind == SIM_FAULT_BFF) {
+        host->bff = fault->variant % 2 ? SIM_BFF_DOWN : SIM_BFF_HUNG;
+        sim_host_check(host);
+        return true;
+    }
+    if (!host->group || host->stalled || host->leaving)
+        return false;
+    return begin_on_process(faults, fault, host);
+}
+
+void sim_fault_host_end(struct sim_faults *faults, struct sim_fault *fault)
+{
+    struct sim_host *host = &faults->world->hosts[fault->host];
+
+    switch ((int)fault->kind) {
+    case SIM_FAULT_REBOOT:
+        if (!host->group)
+            reboot(faults, host, fault->variant);
+        start(host);
+        break;
+    case SIM_FAULT_BFF:
+        host->bff = SIM_BFF_UP;
+        sim_host_check(host);
+        break;
+    case SIM_FAULT_WEIGHT:
+        host->health.decrement = 0;
+        if (host->group && !host->stalled && !host->leaving)
+            sim_host_command(host, GLBP_CMD_WEIGHT_AUTO, 0);
+        sim_host_check(host);
+        break;
+    case SIM_FAULT_DRAIN:
+        if (host->group && !host->stalled && !host->leaving)
+            sim_host_command(host, GLBP_CMD_UNDRAIN, 0);
+        break;
+    default: /* crashes, shutdown */
+        start(host);
+        break;
+    }
+}

@@ -1,0 +1,175 @@
+#include "tests/sim/net.h"
+
+#include <string.h>
+
+#include "tests/sim/mem.h"
+#include "tests/sim/world.h"
+
+#define ANYWHERE UINT32_MAX
+
+struct sim_link *sim_net_link(struct sim_world *world, size_t from, size_t to)
+{
+    return &world->net.links[from * world->hosts_n + to];
+}
+
+void sim_net_cut(struct sim_world *world, size_t from, size_t to, bool http, bool cut)
+{
+    struct sim_link *link = sim_net_link(world, from, to);
+
+    link->cuts = (uint8_t)(cut ? link->cuts + 1 : link->cuts ? link->cuts - 1 : 0);
+    if (http)
+        link->http_cuts = (uint8_t)(cut               ? link->http_cuts + 1
+                                    : link->http_cuts ? link->http_cuts - 1
+                                                      : 0);
+}
+
+void sim_net_heal(struct sim_world *world)
+{
+    memset(world->net.links, 0, world->hosts_n * world->hosts_n * sizeof world->net.links[0]);
+    world->net.loss_permille = 0;
+    world->net.dup_permille = 0;
+}
+
+static struct sim_packet *packet_new(struct sim_world *world)
+{
+    struct sim_packet *packet = world->net.free;
+
+    if (packet)
+        world->net.free = packet->next_free;
+    else
+        packet = sim_alloc(sizeof *packet);
+    packet->refs = 1;
+    return packet;
+}
+
+void sim_packet_release(struct sim_world *world, struct sim_packet *packet)
+{
+    if (--packet->refs > 0)
+        return;
+    packet->next_free = world->net.free;
+    world->net.free = packet;
+}
+
+static void arrive(struct sim_world *world, struct sim_packet *packet, uint32_t to, uint64_t at_ms)
+{
+    struct sim_event event = {.at_ms = at_ms, .kind = SIM_DELIVER, .host = to};
+
+    packet->refs++;
+    event.as.packet = packet;
+    sim_heap_push(&world->heap, event);
+}
+
+/* One direction's fate for one packet: lost, late, twice. */
+static void carry(struct sim_world *world, struct sim_packet *packet, uint32_t to)
+{
+    struct sim_net *net = &world->net;
+    const struct sim_link *link = sim_net_link(world, packet->from, to);
+    uint64_t at_ms = world->now_ms + net->delay_ms + link->delay_ms;
+
+    if (link->cuts > 0)
+        return;
+    if (net->loss_permille && sim_rng_permille(&world->rng, net->loss_permille))
+        return;
+    if (link->loss_permille && sim_rng_permille(&world->rng, link->loss_permille))
+        return;
+    if (at_ms < link->clogged_until_ms)
+        at_ms = link->clogged_until_ms;
+    if (net->jitter_ms)
+        at_ms += sim_rng_below(&world->rng, net->jitter_ms + 1);
+    arrive(world, packet, to, at_ms);
+    if (net->dup_permille && sim_rng_permille(&world->rng, net->dup_permille))
+        arrive(world, packet, to, at_ms + sim_rng_below(&world->rng, 2 * net->jitter_ms + 3));
+}
+
+static uint32_t host_at(const struct sim_world *world, const struct glbp_addr *addr)
+{
+    for (uint32_t i = 0; i < world->hosts_n; i++) {
+        if (glbp_addr_eq(&world->hosts[i].addr, addr))
+            return i;
+    }
+    return ANYWHERE;
+}
+
+static void spread(struct sim_host *host, struct sim_packet *packet)
+{
+    struct sim_world *world = host->world;
+
+    for (uint32_t i = 0; i < world->hosts_n; i++) {
+        if (i != host->index && (!world->unicast || host->reaches[i]))
+            carry(world, packet, i);
+    }
+}
+
+static void seal(struct sim_world *world, struct sim_host *host, struct sim_packet *packet,
+                 const struct glbp_send *send)
+{
+    packet->is_signed = world->is_signed;
+    if (!world->with_envelope) {
+        memcpy(packet->bytes, send->payload, send->len);
+        packet->len = (uint32_t)send->len;
+        return;
+    }
+    memcpy(packet->bytes + GLBP_HEADER_LEN, send->payload, send->len);
+    int len =
+        glbp_envelope_seal(world->keychain, sim_host_now(host).wall_ms, packet->bytes, send->len);
+
+    if (len < 0)
+        sim_fail(world, "%s cannot seal: %s", host->label, glbp_strerror(len));
+    packet->len = (uint32_t)len;
+}
+
+static void record(struct sim_world *world, struct sim_packet *packet)
+{
+    struct sim_net *net = &world->net;
+
+    if (net->record_max == 0)
+        return;
+    packet->refs++;
+    if (net->recorded_n == net->record_max) {
+        sim_packet_release(world, net->recorded[net->recorded_next]);
+        net->recorded[net->recorded_next] = packet;
+        net->recorded_next = (net->recorded_next + 1) % net->record_max;
+        return;
+    }
+    if (net->recorded_n == net->recorded_cap) {
+        net->recorded_cap = net->recorded_cap ? 2 * net->recorded_cap : 256;
+        net->recorded = sim_realloc(net->recorded, net->recorded_cap * sizeof(struct sim_packet *));
+    }
+    net->recorded[net->recorded_n++] = packet;
+}
+
+void sim_net_send(struct sim_host *host, const struct glbp_send *send)
+{
+    struct sim_world *world = host->world;
+    struct sim_packet *packet = packet_new(world);
+
+    packet->from = host->index;
+    packet->source = host->addr;
+    packet->to = send->to_all ? (struct glbp_addr){0} : send->to;
+    seal(world, host, packet, send);
+    world->net.sent++;
+    host->sent++;
+    record(world, packet);
+    if (send->to_all) {
+        spread(host, packet);
+    } else {
+        uint32_t to = host_at(world, &send->to);
+
+        if (to != ANYWHERE && to != host->index)
+            carry(world, packet, to);
+    }
+    sim_packet_release(world, packet);
+}
+
+void sim_net_replay(struct sim_world *world, struct sim_packet *packet, uint32_t to)
+{
+    if (to != ANYWHERE) {
+        arrive(world, packet, to, world->now_ms);
+        return;
+    }
+    for (uint32_t i = 0; i < world->hosts_n; i++) {
+        if (i != packet->from &&
+            (!packet->to.port || glbp_addr_eq(&packet->to, &world->hosts[i].addr)))
+            arrive(world, packet, i, world->now_ms);
+    }
+}

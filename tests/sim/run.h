@@ -1,0 +1,42 @@
+/* One seed: a world set up from it, safety phases with faults, liveness phases without. */
+#ifndef GLBP_SIM_RUN_H
+#define GLBP_SIM_RUN_H
+
+#include "tests/sim/faults.h"
+
+struct sim_options {
+    uint64_t seed;
+    uint32_t minutes; /* simulated, at most */
+    uint32_t nodes;   /* 0: by the seed */
+    uint32_t kinds;   /* of faults; 0: by the seed */
+    bool verbose;     /* prints every event and fault */
+    bool packets;     /* … and every datagram sent */
+};
+
+/* What the seed chose, besides the configs in the world. */
+struct sim_setup {
+    uint64_t budget_ms;         /* simulated time of this run */
+    uint64_t hello_ms, hold_ms; /* the longest of any host */
+    uint64_t preempt_ms;        /* longest preempt delay; 0 nobody preempts */
+    uint64_t return_ms;         /* longest forwarder preempt delay */
+    bool sparse;                /* unicast with few peers: needs time to find each other */
+    bool together;              /* cold start at one moment */
+};
+
+struct sim_result {
+    bool failed;
+    char failure[1024];
+    uint64_t failed_ms;
+    uint64_t simulated_ms;
+    uint64_t steps, delivered;
+    uint64_t hash;
+};
+
+/* Pure but for sim_alloc() and, when verbose, stdout. Runs the same for the same options. */
+void sim_run(const struct sim_options *options, struct sim_result *ret);
+
+/* setup.c: draws hosts, configs, network and kinds of faults from the seed. Nothing runs yet. */
+struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults *faults,
+                            struct sim_check *check, struct sim_setup *ret);
+
+#endif
