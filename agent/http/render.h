@@ -14,10 +14,9 @@ struct glbp_check_view {
     const char *name;
     bool known; /* it gave a verdict: `rise` or `fall` results in a row */
     bool up;
-    const char *last;    /* the last result: "200 in 1.8 ms", "connection refused"; "" none yet */
-    uint64_t last_ms;    /* monotonic, of the last result; 0 none yet */
-    uint64_t changes;    /* of the verdict */
-    uint32_t latency_us; /* of the last success; 0 unknown */
+    const char *last; /* the last result: "200 in 1.8 ms", "connection refused"; "" none yet */
+    uint64_t last_ms; /* monotonic, of the last result; 0 none yet */
+    uint64_t changes; /* of the verdict */
 };
 
 struct glbp_group_view {
@@ -70,8 +69,18 @@ struct glbp_view {
  * memory). Equal tables give equal objects, whoever renders them. */
 json_t *glbp_render_pool(const struct glbp_table *table, uint32_t group_id);
 
+/* Entry `index` of its `gateways`, as /next serves it. */
+json_t *glbp_render_pool_entry(const struct glbp_table *table, size_t index);
+
 /* `/status`. A new reference, or NULL (no memory). */
 json_t *glbp_render_status(const struct glbp_view *view);
+
+/* Why the group is Disabled or Initial, "" in every other state. ret: GLBP_EVENT_TEXT_SIZE bytes.
+ */
+void glbp_view_reason(const struct glbp_group_status *status, char *ret);
+
+/* Datagrams refused for that reason, by the agent and by all of its groups. */
+uint64_t glbp_view_rejected(const struct glbp_view *view, enum glbp_reject reason);
 
 /* `/metrics`: NUL-terminated heap text, or NULL (no memory). ret_len: its length. */
 char *glbp_render_metrics(const struct glbp_view *view, size_t *ret_len);

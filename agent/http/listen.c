@@ -1,0 +1,129 @@
+#include "agent/http/listen.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+/* Kept free for datagrams, the control socket, checks, probes and the state file. */
+#define RESERVE_MIN 16
+#define RESERVE_MAX 128
+
+union sockaddr_any {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+static socklen_t to_sockaddr(const struct glbp_addr *addr, union sockaddr_any *ret)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    memset(ret, 0, sizeof *ret);
+    if (memcmp(addr->ip, mapped, sizeof mapped) == 0) {
+        ret->in.sin_family = AF_INET;
+        ret->in.sin_port = htons(addr->port);
+        memcpy(&ret->in.sin_addr, addr->ip + 12, 4);
+        return sizeof ret->in;
+    }
+    ret->in6.sin6_family = AF_INET6;
+    ret->in6.sin6_port = htons(addr->port);
+    ret->in6.sin6_scope_id = addr->scope;
+    memcpy(&ret->in6.sin6_addr, addr->ip, 16);
+    return sizeof ret->in6;
+}
+
+static const char *what_to_do(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return "another process listens there: stop it, or choose another port";
+    case EADDRNOTAVAIL:
+        return "no interface of this host has that address: use one that it has, or 0.0.0.0";
+    case EACCES:
+        return "ports below 1024 want CAP_NET_BIND_SERVICE: choose a higher one";
+    case EAFNOSUPPORT:
+        return "this host has no IPv6: use an IPv4 address";
+    default:
+        return "choose another address";
+    }
+}
+
+static void explain(const struct glbp_addr *addr, const char *key, int error, char *text,
+                    size_t cap)
+{
+    char ip[GLBP_ADDR_TEXT_SIZE];
+    glbp_addr_text(addr, ip);
+    const char *format = strchr(ip, ':') != NULL ? "%s: [%s]:%u: %s; %s" : "%s: %s:%u: %s; %s";
+    snprintf(text, cap, format, key, ip, addr->port, strerror(error), what_to_do(error));
+}
+
+int glbp_listen(const struct glbp_addr *addr, const char *key, char *error, size_t errcap,
+                uint16_t *ret_port)
+{
+    union sockaddr_any bound;
+    socklen_t len = to_sockaddr(addr, &bound);
+    int on = 1;
+    int off = 0;
+    int fd = socket(bound.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        goto fail;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bound.any.sa_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, &bound.any, len) != 0 || listen(fd, BACKLOG) != 0 ||
+        getsockname(fd, &bound.any, &len) != 0)
+        goto fail;
+    *ret_port = ntohs(bound.any.sa_family == AF_INET ? bound.in.sin_port : bound.in6.sin6_port);
+    return fd;
+fail:
+    explain(addr, key, errno, error, errcap);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* ---- descriptors ---- */
+
+static unsigned count_open(void)
+{
+    unsigned n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL)
+        return 32;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static unsigned reserve_of(rlim_t limit)
+{
+    rlim_t reserve = limit / 8;
+    if (reserve < RESERVE_MIN)
+        return RESERVE_MIN;
+    return reserve > RESERVE_MAX ? RESERVE_MAX : (unsigned)reserve;
+}
+
+unsigned glbp_listen_descriptors(unsigned wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return wanted;
+    unsigned used = count_open();
+    rlim_t needed = (rlim_t)wanted + used + RESERVE_MAX;
+    if (limit.rlim_cur < needed) {
+        struct rlimit raised = {.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max,
+                                .rlim_max = limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit = raised;
+    }
+    rlim_t kept = (rlim_t)used + reserve_of(limit.rlim_cur);
+    rlim_t left = limit.rlim_cur > kept ? limit.rlim_cur - kept : 0;
+    return left < wanted ? (unsigned)left : wanted;
+}

@@ -1,0 +1,248 @@
+#include "agent/http/vet.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+/* What libmicrohttpd takes from the pool for each header field, and what the largest answer's
+ * header needs. */
+#define FIELD_MEMORY  64
+#define ANSWER_MEMORY 1100
+
+enum refusal {
+    NUL_INSIDE,
+    BAD_TARGET,
+    BAD_NAME,
+    BAD_VALUE,
+    TWO_HOSTS,
+    TWO_LENGTHS,
+    LENGTH_AND_ENCODING,
+    BAD_LENGTH,
+    BAD_ENCODING,
+    NO_BODY_WANTED,
+    BODY,
+    METHOD,
+    TOO_LARGE,
+};
+
+static const struct glbp_refusal refusals[] = {
+    [NUL_INSIDE] = {MHD_HTTP_BAD_REQUEST, "a NUL in the request"},
+    [BAD_TARGET] = {MHD_HTTP_BAD_REQUEST, "a NUL or control character in path or query"},
+    [BAD_NAME] = {MHD_HTTP_BAD_REQUEST, "a header name with a character that is not allowed"},
+    [BAD_VALUE] = {MHD_HTTP_BAD_REQUEST, "a carriage return in a header value"},
+    [TWO_HOSTS] = {MHD_HTTP_BAD_REQUEST, "more than one Host"},
+    [TWO_LENGTHS] = {MHD_HTTP_BAD_REQUEST, "more than one Content-Length or Transfer-Encoding"},
+    [LENGTH_AND_ENCODING] = {MHD_HTTP_BAD_REQUEST, "both Content-Length and Transfer-Encoding"},
+    [BAD_LENGTH] = {MHD_HTTP_BAD_REQUEST, "a Content-Length that is no number"},
+    [BAD_ENCODING] = {MHD_HTTP_BAD_REQUEST, "a Transfer-Encoding other than chunked"},
+    [NO_BODY_WANTED] = {MHD_HTTP_BAD_REQUEST, "a Content-Length; requests here have no body"},
+    [BODY] = {MHD_HTTP_CONTENT_TOO_LARGE, "a body; requests here have none"},
+    [METHOD] = {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET, HEAD and OPTIONS"},
+    [TOO_LARGE] = {MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, "header too large"},
+};
+
+/* ---- the target ---- */
+
+void glbp_vet_target(struct glbp_conn *conn, const char *target)
+{
+    conn->target = target;
+    conn->target_len = strlen(target);
+    conn->bad_escape = false;
+    for (const char *p = target; *p != '\0'; p++) {
+        if (iscntrl((unsigned char)*p) != 0)
+            conn->bad_escape = true;
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+size_t glbp_vet_unescape(struct glbp_conn *conn, char *text)
+{
+    char *out = text;
+    for (const char *p = text; *p != '\0'; p++) {
+        int high = *p == '%' ? hex_digit(p[1]) : -1;
+        int low = high >= 0 ? hex_digit(p[2]) : -1;
+        if (low < 0) {
+            *out++ = *p;
+            continue;
+        }
+        if (high == 0 && low == 0)
+            conn->bad_escape = true;
+        *out++ = (char)(high * 16 + low);
+        p += 2;
+    }
+    *out = '\0';
+    return (size_t)(out - text);
+}
+
+/* ---- the header ---- */
+
+/* State of a walk over the header fields, in the order in which they came. */
+struct walk {
+    const char *end;  /* behind the last byte of the header */
+    const char *line; /* the NUL that ends the line before */
+    bool nul, bad_name, bad_value;
+    size_t fields, hosts, lengths, encodings;
+    const char *length;
+    const char *encoding;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* From the NUL that ends a line to the first byte of the next: libmicrohttpd replaced a CR LF by
+ * two NULs, a bare LF by one. */
+static const char *next_line(const struct walk *walk, const char *nul)
+{
+    const char *next = nul + 1;
+    if (next < walk->end && *next == '\0')
+        next++;
+    return next;
+}
+
+/* The NUL behind `text`, or the end. */
+static const char *text_end(const struct walk *walk, const char *text)
+{
+    const char *nul = text < walk->end ? memchr(text, '\0', (size_t)(walk->end - text)) : NULL;
+    return nul != NULL ? nul : walk->end;
+}
+
+/* Goes over the lines that begin with a blank: they continue the value before (obs-fold). */
+static const char *skip_folds(struct walk *walk)
+{
+    const char *line = next_line(walk, walk->line);
+    while (line < walk->end && is_blank(*line)) {
+        walk->line = text_end(walk, line);
+        line = next_line(walk, walk->line);
+    }
+    return line;
+}
+
+/* libmicrohttpd cuts name and value at a NUL without a word. But every line still stands in the
+ * read buffer: if the value that it reports is not where the next line has its own, bytes were
+ * lost. Returns the name as it came (libmicrohttpd appends folded lines to it), NULL if lost. */
+static const char *check_place(struct walk *walk, const char *value)
+{
+    const char *line = skip_folds(walk);
+    const char *place = text_end(walk, line) + 1;
+    while (place < walk->end && is_blank(*place))
+        place++;
+    if (place >= walk->end || place != value) {
+        walk->nul = true;
+        return NULL;
+    }
+    walk->line = text_end(walk, value);
+    return line;
+}
+
+/* Behind the last field stand the ends of its line and of the empty one: two to four NULs. */
+static void check_end(struct walk *walk)
+{
+    (void)skip_folds(walk);
+    size_t len = walk->end > walk->line ? (size_t)(walk->end - walk->line) : 0;
+    if (len < 2 || len > 4 || memcmp(walk->line, "\0\0\0", len) != 0)
+        walk->nul = true;
+}
+
+/* A token of RFC 9110, section 5.6.2. */
+static bool is_token(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)name[i];
+        if (c >= 0x80 || (isalnum(c) == 0 && strchr("!#$%&'*+-.^_`|~", c) == NULL) || c == 0)
+            return false;
+    }
+    return len > 0;
+}
+
+/* As libmicrohttpd reads it, or as it came. */
+static bool is_name(const char *name, const char *came, const char *wanted)
+{
+    return strcasecmp(name, wanted) == 0 || (came != NULL && strcasecmp(came, wanted) == 0);
+}
+
+static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *name,
+                                size_t name_len, const char *value, size_t value_len)
+{
+    (void)kind;
+    (void)name_len;
+    struct walk *walk = cls;
+    const char *came = walk->nul ? NULL : check_place(walk, value);
+    walk->fields++;
+    if (came != NULL && !is_token(came, strlen(came)))
+        walk->bad_name = true;
+    if (memchr(value, '\r', value_len) != NULL)
+        walk->bad_value = true;
+    if (is_name(name, came, MHD_HTTP_HEADER_HOST)) {
+        walk->hosts++;
+    } else if (is_name(name, came, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
+        walk->lengths++;
+        walk->length = value;
+    } else if (is_name(name, came, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+        walk->encodings++;
+        walk->encoding = value;
+    }
+    return MHD_YES;
+}
+
+static bool known_method(const char *method)
+{
+    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ||
+           strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0;
+}
+
+static const struct glbp_refusal *judge(const struct walk *walk, const char *method)
+{
+    if (walk->nul)
+        return &refusals[NUL_INSIDE];
+    if (walk->bad_name)
+        return &refusals[BAD_NAME];
+    if (walk->bad_value)
+        return &refusals[BAD_VALUE];
+    if (walk->hosts > 1)
+        return &refusals[TWO_HOSTS];
+    if (walk->lengths > 1 || walk->encodings > 1)
+        return &refusals[TWO_LENGTHS];
+    if (walk->lengths > 0 && walk->encodings > 0)
+        return &refusals[LENGTH_AND_ENCODING];
+    if (walk->length != NULL && strspn(walk->length, "0123456789") != strlen(walk->length))
+        return &refusals[BAD_LENGTH];
+    if (walk->encoding != NULL && strcasecmp(walk->encoding, "chunked") != 0)
+        return &refusals[BAD_ENCODING];
+    if (!known_method(method))
+        return &refusals[METHOD];
+    if (walk->encoding != NULL)
+        return &refusals[BODY];
+    if (walk->length != NULL)
+        return &refusals[strspn(walk->length, "0") == strlen(walk->length) ? NO_BODY_WANTED : BODY];
+    return NULL;
+}
+
+const struct glbp_refusal *glbp_vet(struct MHD_Connection *connection, const struct glbp_conn *conn,
+                                    const char *method, const char *version, size_t header_max,
+                                    size_t memory)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    size_t size = info != NULL ? info->header_size : 0;
+    struct walk walk = {.end = method + size, .line = version + strlen(version)};
+    if (conn->bad_escape)
+        return &refusals[BAD_TARGET];
+    /* The version follows the target and one blank; a NUL inside hid the rest of the target. */
+    if (version < method || version >= walk.end || conn->target + conn->target_len + 1 != version)
+        return &refusals[NUL_INSIDE];
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
+    if (!walk.nul)
+        check_end(&walk);
+    if (size > header_max || size + walk.fields * FIELD_MEMORY + ANSWER_MEMORY > memory)
+        return &refusals[TOO_LARGE];
+    return judge(&walk, method);
+}
