@@ -39,6 +39,7 @@ struct glbp_claim glbp_claim_own(const struct glbp_group *group)
     claim.is_signed = group->config.signs || !group->config.prefer_signed;
     claim.id = group->id;
     claim.term = group->claim_term;
+    claim.alive_ms = group->now.mono_ms;
     claim.flags = (uint8_t)((group->minority ? GLBP_CLAIM_MINORITY : 0U) |
                             (group->lone ? GLBP_CLAIM_LONE : 0U));
     memcpy(claim.node, group->node, sizeof(claim.node));
@@ -100,8 +101,26 @@ static bool claim_of(const struct glbp_group *group, const struct glbp_member *m
     ret->flags = member->follows.flags;
     ret->id = member->id;
     ret->term = member->follows.term;
+    ret->alive_ms = member->alive_ms;
     memcpy(ret->node, member->node, sizeof(ret->node));
     return true;
+}
+
+/* When the AVG that `member` follows was last proved alive, as far as it knows. The age travels
+ * with each report and only grows, so that no circle of followers keeps a dead AVG alive. */
+static uint64_t reported_alive_ms(const struct glbp_member *member)
+{
+    uint64_t age_ms = member->follows.age_ms;
+    return member->hello_applied_ms > age_ms ? member->hello_applied_ms - age_ms : 0;
+}
+
+/* An incarnation that is known to be over. */
+static bool is_past(const struct glbp_group *group, uint64_t id)
+{
+    for (size_t i = 0; i < group->members_n; i++)
+        if (group->members[i].prior_id == id)
+            return true;
+    return false;
 }
 
 /* What `member` reports of an AVG that is not heard itself (key 20). */
@@ -116,6 +135,9 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     if (avg != NULL && avg->heard_hello &&
         (heard_within(group, avg, stale_ms(avg->hello_ms)) || !avg_lives(group, avg)))
         return false;
+    if (avg == NULL && (is_past(group, member->follows.id) ||
+                        reported_alive_ms(member) + group->config.hold_ms <= group->judge_ms))
+        return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
         !(group->state == GLBP_ACTIVE && group->minority))
         return false;
@@ -125,6 +147,7 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     ret->flags = member->follows.flags;
     ret->id = member->follows.id;
     ret->term = member->follows.term;
+    ret->alive_ms = avg != NULL && avg->heard_hello ? avg->alive_ms : reported_alive_ms(member);
     if (avg != NULL)
         memcpy(ret->node, avg->node, sizeof(ret->node));
     else if (member->stamp.term == member->follows.term)
@@ -138,8 +161,10 @@ static struct glbp_claim greatest_claim(struct glbp_group *group)
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
         struct glbp_claim claim;
-        if ((claim_of(group, member, &claim) || claim_reported(group, member, &claim)) &&
-            (!best.present || glbp_claim_cmp(group, &claim, &best) > 0))
+        if (!claim_of(group, member, &claim) && !claim_reported(group, member, &claim))
+            continue;
+        int order = best.present ? glbp_claim_cmp(group, &claim, &best) : 1;
+        if (order > 0 || (order == 0 && claim.alive_ms > best.alive_ms))
             best = claim;
     }
     return best;
@@ -186,14 +211,25 @@ static void follow(struct glbp_group *group, const struct glbp_claim *claim)
     group->follow = *claim;
 }
 
+uint64_t glbp_claim_term_above(struct glbp_group *group, uint64_t above)
+{
+    uint64_t term = above + 1;
+    if (term < group->now.wall_ms)
+        term = group->now.wall_ms;
+    else
+        term += glbp_group_random(group, 1U << 16);
+    return term <= GLBP_TERM_MAX ? term : GLBP_TERM_MAX;
+}
+
 static void raise_term(struct glbp_group *group, uint64_t above)
 {
-    if (above >= GLBP_TERM_MAX)
+    uint64_t term = glbp_claim_term_above(group, above);
+    if (term <= above)
         return; /* the decoder refuses what lies beyond, so nobody could follow */
     struct glbp_event *event = glbp_emit(group, GLBP_EV_TERM_RAISED);
     event->before = group->claim_term;
-    event->term = above + 1;
-    group->claim_term = above + 1;
+    event->term = term;
+    group->claim_term = term;
     if (group->claim_term > group->term_seen)
         group->term_seen = group->claim_term;
     glbp_table_raise(group, group->claim_term);
@@ -291,6 +327,11 @@ static void hear_crossing(struct glbp_group *group, const struct glbp_member *me
 
 void glbp_claim_hear(struct glbp_group *group, struct glbp_member *member)
 {
+    struct glbp_member *avg = member->follows.present && member->follows.id != member->id
+                                  ? glbp_member_find_id(group, member->follows.id)
+                                  : NULL;
+    if (avg != NULL && !avg->self && avg->heard_hello && !avg->resigned)
+        glbp_liveness_vouch(group, avg, reported_alive_ms(member));
     if (member->state == GLBP_ACTIVE) {
         answer_claim(group, member);
         return;

@@ -210,31 +210,31 @@ static bool has_heir(struct glbp_group *group)
 /* ---- the table ---- */
 
 #define IN(state) (1U << (state))
+#define STANDBY   IN(GLBP_STANDBY)
 #define SPEAKING  (IN(GLBP_LISTEN) | IN(GLBP_SPEAK) | IN(GLBP_STANDBY) | IN(GLBP_ACTIVE))
 
 /* clang-format off */
 static const struct glbp_election_row rows[] = {
-    /* from                        trigger           guard               to             why */
-    {SPEAKING,                     GLBP_ON_SETTLE,   no_socket,          GLBP_INITIAL,  GLBP_WHY_NO_SOCKET,   "no usable socket"},
-    {SPEAKING,                     GLBP_ON_SETTLE,   duplicate,          GLBP_INITIAL,  GLBP_WHY_DUPLICATE,   "the name is taken"},
-    {IN(GLBP_INITIAL),             GLBP_ON_SETTLE,   usable,             GLBP_LISTEN,   GLBP_WHY_SOCKET,      "socket usable, name free"},
-    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   crossed,            GLBP_ACTIVE,   GLBP_WHY_CROSSED,     "both yielded, ours was greater"},
-    {IN(GLBP_LISTEN) | IN(GLBP_STANDBY),
-                                   GLBP_ON_SETTLE,   preempts,           GLBP_ACTIVE,   GLBP_WHY_PREEMPTS,    "preempt, higher priority"},
-    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   no_avg,             GLBP_SPEAK,    GLBP_WHY_NO_AVG,      "no AVG after its window"},
-    {IN(GLBP_LISTEN),              GLBP_ON_SETTLE,   no_standby,         GLBP_SPEAK,    GLBP_WHY_NO_STANDBY,  "no standby after its window"},
-    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   outranked,          GLBP_LISTEN,   GLBP_WHY_OUTRANKED,   "a higher ranking candidate"},
-    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_ELECTED,     "end of window, no AVG"},
-    {IN(GLBP_SPEAK),               GLBP_ON_SETTLE,   spoken_for_standby, GLBP_STANDBY,  GLBP_WHY_ELECTED,     "end of window, an AVG or a wait"},
-    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   higher_standby,     GLBP_LISTEN,   GLBP_WHY_OUTRANKED,   "a higher ranking standby"},
-    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   drains_for_another, GLBP_LISTEN,   GLBP_WHY_DRAINING,    "draining, another could"},
-    {IN(GLBP_STANDBY),             GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_AVG_LOST,    "no live AVG"},
-    {IN(GLBP_ACTIVE),              GLBP_ON_SETTLE,   beaten,             GLBP_LISTEN,   GLBP_WHY_BEATEN,      "a greater claim"},
-    {IN(GLBP_ACTIVE),              GLBP_ON_SETTLE,   drains_with_heir,   GLBP_LISTEN,   GLBP_WHY_DRAINING,    "draining, a standby is there"},
-    {IN(GLBP_ACTIVE),              GLBP_ON_RESIGN,   has_heir,           GLBP_LISTEN,   GLBP_WHY_COMMAND,     "a standby is there"},
-    {IN(GLBP_ACTIVE) | IN(GLBP_STANDBY),
-                                   GLBP_ON_STALL,    always,             GLBP_LISTEN,   GLBP_WHY_STALLED,     "stood still for its hold"},
-    {SPEAKING | IN(GLBP_INITIAL),  GLBP_ON_SHUTDOWN, always,             GLBP_DISABLED, GLBP_WHY_SHUTDOWN,    ""},
+    /* from                          trigger           guard               to             why                  tick */
+    {SPEAKING,                       GLBP_ON_SETTLE,   no_socket,          GLBP_INITIAL,  GLBP_WHY_NO_SOCKET,  0, "no usable socket"},
+    {SPEAKING,                       GLBP_ON_SETTLE,   duplicate,          GLBP_INITIAL,  GLBP_WHY_DUPLICATE,  0, "the name is taken"},
+    {IN(GLBP_INITIAL),               GLBP_ON_SETTLE,   usable,             GLBP_LISTEN,   GLBP_WHY_SOCKET,     0, "socket usable, name free"},
+    {IN(GLBP_LISTEN),                GLBP_ON_SETTLE,   crossed,            GLBP_ACTIVE,   GLBP_WHY_CROSSED,    0, "both yielded, ours was greater"},
+    {IN(GLBP_LISTEN) | STANDBY,      GLBP_ON_SETTLE,   preempts,           GLBP_ACTIVE,   GLBP_WHY_PREEMPTS,   1, "preempt, higher priority"},
+    {IN(GLBP_LISTEN),                GLBP_ON_SETTLE,   no_avg,             GLBP_SPEAK,    GLBP_WHY_NO_AVG,     1, "no AVG after its window"},
+    {IN(GLBP_LISTEN),                GLBP_ON_SETTLE,   no_standby,         GLBP_SPEAK,    GLBP_WHY_NO_STANDBY, 1, "no standby after its window"},
+    {IN(GLBP_SPEAK),                 GLBP_ON_SETTLE,   outranked,          GLBP_LISTEN,   GLBP_WHY_OUTRANKED,  0, "a higher ranking candidate"},
+    {IN(GLBP_SPEAK),                 GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_ELECTED,    1, "end of window, no AVG"},
+    {IN(GLBP_SPEAK),                 GLBP_ON_SETTLE,   spoken_for_standby, GLBP_STANDBY,  GLBP_WHY_ELECTED,    1, "end of window, an AVG or a wait"},
+    {STANDBY,                        GLBP_ON_SETTLE,   higher_standby,     GLBP_LISTEN,   GLBP_WHY_OUTRANKED,  0, "a higher ranking standby"},
+    {STANDBY,                        GLBP_ON_SETTLE,   drains_for_another, GLBP_LISTEN,   GLBP_WHY_DRAINING,   0, "draining, another could"},
+    {STANDBY,                        GLBP_ON_SETTLE,   may_claim,          GLBP_ACTIVE,   GLBP_WHY_AVG_LOST,   1, "no live AVG"},
+    {IN(GLBP_ACTIVE),                GLBP_ON_SETTLE,   beaten,             GLBP_LISTEN,   GLBP_WHY_BEATEN,     0, "a greater claim"},
+    {IN(GLBP_ACTIVE),                GLBP_ON_SETTLE,   drains_with_heir,   GLBP_LISTEN,   GLBP_WHY_DRAINING,   0, "draining, a standby is there"},
+    {IN(GLBP_ACTIVE),                GLBP_ON_RESIGN,   has_heir,           GLBP_LISTEN,   GLBP_WHY_COMMAND,    0, "a standby is there"},
+    {IN(GLBP_SPEAK) | STANDBY | IN(GLBP_ACTIVE),
+                                     GLBP_ON_STALL,    always,             GLBP_LISTEN,   GLBP_WHY_STALLED,    0, "stood still for its hold"},
+    {SPEAKING | IN(GLBP_INITIAL),    GLBP_ON_SHUTDOWN, always,             GLBP_DISABLED, GLBP_WHY_SHUTDOWN,   0, ""},
 };
 /* clang-format on */
 
@@ -321,21 +321,35 @@ static void give_up(struct glbp_group *group, enum glbp_reason why)
     glbp_hello_repeat(group);
 }
 
+/* Members that a live AVG's table names as live, but that were never heard here: their silence
+ * counts from our claim on, since before it nobody listened for them. */
+static void presume_members(struct glbp_group *group)
+{
+    for (size_t i = 0; group->table_live && i < group->table.members_n; i++) {
+        const struct glbp_member_entry *entry = &group->table.members[i];
+        struct glbp_member *member = glbp_member_find(group, entry->node);
+        if (member == NULL || member->self || member->heard_hello ||
+            entry->state != GLBP_MEMBER_LIVE)
+            continue;
+        member->presumed = true;
+        member->alive = true;
+        member->alive_ms = group->now.mono_ms;
+        member->flags = GLBP_FLAG_ELIGIBLE;
+        member->state = GLBP_LISTEN;
+    }
+}
+
 static void claim(struct glbp_group *group)
 {
-    uint64_t term = group->term_seen + 1;
-    if (term < group->now.wall_ms)
-        term = group->now.wall_ms;
-    if (term > GLBP_TERM_MAX)
-        term = GLBP_TERM_MAX;
-    group->claim_term = term;
-    group->term_seen = term;
+    group->claim_term = glbp_claim_term_above(group, group->term_seen);
+    group->term_seen = group->claim_term;
+    presume_members(group);
     group->lone = !group->believed_somebody;
     group->first_follower_ms = 0;
     group->yielded_ms = 0;
     group->minority = false;
     group->minority_false_ms = group->now.mono_ms;
-    glbp_table_adopt(group, term);
+    glbp_table_adopt(group, group->claim_term);
 }
 
 static void move(struct glbp_group *group, const struct glbp_election_row *row)
@@ -391,16 +405,22 @@ static void settle_fetch(struct glbp_group *group)
 static const struct glbp_election_row *firing_row(struct glbp_group *group,
                                                   enum glbp_trigger trigger)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if ((rows[i].from & IN(group->state)) != 0 && rows[i].trigger == trigger &&
-            rows[i].guard(group))
-            return &rows[i];
+    bool tick = group->judge_ms == group->now.mono_ms;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct glbp_election_row *row = &rows[i];
+        if ((row->from & IN(group->state)) == 0 || row->trigger != trigger || !row->guard(group))
+            continue;
+        if (tick || !row->on_tick)
+            return row;
+        group->tick_wanted = true;
+    }
     return NULL;
 }
 
 bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger)
 {
     unsigned moves = 0;
+    group->tick_wanted = false;
     const struct glbp_election_row *row;
     do {
         if (trigger == GLBP_ON_SETTLE)
@@ -424,7 +444,7 @@ static void sooner(uint64_t now_ms, uint64_t at_ms, uint64_t *due_ms)
 
 uint64_t glbp_election_deadline_ms(const struct glbp_group *group)
 {
-    uint64_t due_ms = GLBP_NEVER_MS;
+    uint64_t due_ms = group->tick_wanted ? group->now.mono_ms : GLBP_NEVER_MS;
     uint64_t now_ms = group->now.mono_ms;
     uint64_t hello_ms = group->config.hello_ms;
     if (group->state == GLBP_LISTEN) {

@@ -10,6 +10,7 @@ struct glbp_election_row {
     bool (*guard)(struct glbp_group *group); /* pure */
     enum glbp_state to;
     enum glbp_reason why;
+    bool on_tick;     /* acts on what is missing: only once the socket was drained (section 4) */
     const char *when; /* the guard in words, for the drawn table */
 };
 

@@ -28,11 +28,13 @@ struct glbp_member {
     bool heard_hello; /* a hello of it was applied in this life */
     bool alive;       /* section 4; always true for self unless Disabled or Initial */
     bool resigned;
+    bool presumed; /* never heard: named live by the table of a live AVG when we claimed */
     bool believed; /* freshness was proved since it was last lost */
     bool is_signed;
     bool seen_eligible; /* was eligible once while this node listened */
     uint64_t incarnation;
-    uint64_t id; /* glbp_node_id() */
+    uint64_t id;       /* glbp_node_id() */
+    uint64_t prior_id; /* of the incarnation before: whoever still follows it follows nobody */
     /* said */
     enum glbp_state state;
     uint32_t priority;
@@ -145,6 +147,7 @@ struct glbp_claim {
     uint8_t flags; /* GLBP_CLAIM_* */
     uint64_t id;
     uint64_t term;
+    uint64_t alive_ms;         /* the AVG was last proved alive then */
     char node[GLBP_NODE_SIZE]; /* "" unknown */
 };
 
@@ -219,6 +222,7 @@ struct glbp_group {
     bool crossed;               /* the one we yielded to yielded to us, and we were greater */
     uint64_t answered_id, answered_term, answered_ms; /* the claim answered last */
     struct glbp_event avg_gone; /* why the last one followed is no more: reason, node, silence */
+    bool tick_wanted;           /* a row would fire that fires on a tick only */
     bool fetching;              /* asks for a greater table before the claim */
     uint64_t fetch_until_ms, fetch_next_ms;
     uint64_t fetch_id;
@@ -299,6 +303,8 @@ void glbp_member_forget(struct glbp_group *group);
 int glbp_rank_cmp(const struct glbp_member *a, const struct glbp_member *b);
 /* ms since the last proof of life of any kind. */
 uint64_t glbp_member_silent_ms(const struct glbp_group *group, const struct glbp_member *member);
+/* Known as a member: this one, one of which a hello was applied, or one that is presumed. */
+bool glbp_member_known(const struct glbp_member *member);
 /* Hellos of a member that count where a rule asks whether it lists a node (section 5, Claims). */
 uint32_t glbp_listing_hellos(const struct glbp_group *group);
 /* True if a hello of it that counts listed this node. */
@@ -327,6 +333,8 @@ enum glbp_reject glbp_receive(struct glbp_group *group, const struct glbp_input 
 void glbp_liveness_settle(struct glbp_group *group);
 /* A fresh datagram of it came; `newest`: above all of it that is known. */
 void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest);
+/* A live member proves it alive as of proof_ms, by following it (key 20). */
+void glbp_liveness_vouch(struct glbp_group *group, struct glbp_member *member, uint64_t proof_ms);
 /* A live member lists it in `heard`. */
 void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen);
 void glbp_liveness_probe(struct glbp_group *group, const char *node, enum glbp_probe_result result);
@@ -344,6 +352,10 @@ void glbp_claim_hear(struct glbp_group *group, struct glbp_member *member);
 int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a,
                    const struct glbp_claim *b);
 struct glbp_claim glbp_claim_own(const struct glbp_group *group);
+/* A term above `above`: the wall clock where that is greater; else above + 1 and a random number
+ * below 2^16, since a node whose clock went back may have claimed the next one in an earlier life.
+ */
+uint64_t glbp_claim_term_above(struct glbp_group *group, uint64_t above);
 
 /* ---- election.c (section 5): the table of states ---- */
 enum glbp_trigger {

@@ -115,6 +115,8 @@ static void put_scalars(struct glbp_group *group)
     msg->follows.id = group->follow.id;
     msg->follows.term = group->follow.term;
     msg->follows.flags = group->follow.flags;
+    uint64_t age_ms = group->now.mono_ms - group->follow.alive_ms;
+    msg->follows.age_ms = age_ms < UINT32_MAX ? (uint32_t)age_ms : UINT32_MAX;
     msg->echo = group->echo;
 }
 

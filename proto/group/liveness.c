@@ -57,6 +57,14 @@ void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, 
         revive(group, member);
 }
 
+void glbp_liveness_vouch(struct glbp_group *group, struct glbp_member *member, uint64_t proof_ms)
+{
+    if (proof_ms > member->alive_ms)
+        member->alive_ms = proof_ms;
+    if (!member->alive && proof_ms + member->hold_ms > group->now.mono_ms)
+        revive(group, member);
+}
+
 void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen)
 {
     struct glbp_member *member = glbp_member_find_id(group, seen->id);
@@ -65,11 +73,7 @@ void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen
         return;
     member->known_seq = seen->seq;
     uint64_t now_ms = group->now.mono_ms;
-    uint64_t proof_ms = now_ms > seen->age_ms ? now_ms - seen->age_ms : 0;
-    if (proof_ms > member->alive_ms)
-        member->alive_ms = proof_ms;
-    if (!member->alive && seen->age_ms < member->hold_ms)
-        revive(group, member);
+    glbp_liveness_vouch(group, member, now_ms > seen->age_ms ? now_ms - seen->age_ms : 0);
 }
 
 static void lose(struct glbp_group *group, struct glbp_member *member)
@@ -111,7 +115,8 @@ static uint64_t settle_probe(struct glbp_group *group, struct glbp_member *membe
         return GLBP_NEVER_MS;
     }
     if (probing->next_ms == GLBP_NEVER_MS) {
-        uint64_t begin_ms = member->alive ? member->direct_ms + member->hold_ms / 3 : 0;
+        uint64_t begin_ms =
+            member->alive && !member->presumed ? member->direct_ms + member->hold_ms / 3 : 0;
         if (begin_ms > group->judge_ms)
             return begin_ms;
         probing->next_ms = group->judge_ms;
@@ -135,7 +140,7 @@ static uint64_t settle_member(struct glbp_group *group, struct glbp_member *memb
         return next_ms;
     if (member->alive_ms + member->hold_ms < next_ms)
         next_ms = member->alive_ms + member->hold_ms;
-    if (member->asks < ASKS_MAX) {
+    if (member->id != 0 && member->asks < ASKS_MAX) {
         if (member->next_ask_ms <= group->judge_ms)
             glbp_hello_soon(group, 0); /* which asks all that are due */
         else if (member->next_ask_ms < next_ms)
@@ -161,7 +166,7 @@ void glbp_liveness_settle(struct glbp_group *group)
 
 bool glbp_liveness_ask(struct glbp_group *group, struct glbp_member *member)
 {
-    if (member->self || !member->alive || member->asks >= ASKS_MAX ||
+    if (member->self || !member->alive || member->id == 0 || member->asks >= ASKS_MAX ||
         member->next_ask_ms > group->now.mono_ms)
         return false;
     member->asks++;

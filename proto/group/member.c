@@ -104,6 +104,7 @@ struct glbp_member *glbp_member_add(struct glbp_group *group, const char *node)
 void glbp_member_identify(struct glbp_group *group, struct glbp_member *member,
                           uint64_t incarnation)
 {
+    member->prior_id = member->id;
     member->incarnation = incarnation;
     member->id = glbp_node_id(member->node, incarnation);
     group->ids[member - group->members] = member->id;
@@ -133,6 +134,11 @@ uint32_t glbp_listing_hellos(const struct glbp_group *group)
 {
     uint32_t rounds = 1 + ((uint32_t)group->members_n + 39) / 40;
     return rounds > 2 ? rounds : 2;
+}
+
+bool glbp_member_known(const struct glbp_member *member)
+{
+    return member->self || member->heard_hello || member->presumed;
 }
 
 bool glbp_member_lists_us(const struct glbp_group *group, const struct glbp_member *member)

@@ -19,7 +19,7 @@ static void count_member(struct glbp_group *group, const struct glbp_member_entr
                          struct count *count)
 {
     const struct glbp_member *member = glbp_member_find(group, entry->node);
-    bool heard = member != NULL && (member->self || member->heard_hello);
+    bool heard = member != NULL && glbp_member_known(member);
     bool resigned = heard ? member->resigned : entry->state == GLBP_MEMBER_RESIGNED;
     if (resigned)
         return;

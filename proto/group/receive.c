@@ -180,6 +180,7 @@ static void apply_hello(struct glbp_group *group, struct glbp_member *member)
     group->believed_somebody = true;
     copy_said(group, member);
     member->heard_hello = true;
+    member->presumed = false;
     if (group->msg.term > group->term_seen)
         group->term_seen = group->msg.term;
     tell_differing(group, member);

@@ -40,7 +40,7 @@ static bool serves(const struct glbp_member *member)
 {
     if (member == NULL || member->resigned)
         return false;
-    if (!is_heard(member))
+    if (!glbp_member_known(member))
         return member->probing.answered;
     if ((member->flags & GLBP_FLAG_ELIGIBLE) == 0)
         return false;
@@ -226,7 +226,7 @@ static enum glbp_slot_state state_of(struct glbp_group *group, const struct glbp
         return GLBP_SLOT_DOWN;
     if (clock->kind == GLBP_CLOCK_REMOVAL && slot->remaining_ms <= retiring_left_ms(&group->config))
         return GLBP_SLOT_RETIRING;
-    if (!is_heard(forwarder) || !forwarder->alive)
+    if (!glbp_member_known(forwarder) || !forwarder->alive)
         return GLBP_SLOT_SUSPECT;
     return is_draining(forwarder) ? GLBP_SLOT_DRAINING : GLBP_SLOT_ACTIVE;
 }

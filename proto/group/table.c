@@ -25,7 +25,7 @@ static enum glbp_member_state state_of(const struct glbp_member_entry *entry,
 {
     if (member != NULL && member->resigned)
         return GLBP_MEMBER_RESIGNED;
-    if (member != NULL && (member->self || member->heard_hello))
+    if (member != NULL && glbp_member_known(member))
         return member->alive ? GLBP_MEMBER_LIVE : GLBP_MEMBER_LOST;
     bool resigned = entry != NULL && entry->state == GLBP_MEMBER_RESIGNED;
     return resigned ? GLBP_MEMBER_RESIGNED : GLBP_MEMBER_LOST;
@@ -39,7 +39,7 @@ static void add_member(struct glbp_group *group, const struct glbp_member_entry 
     size_t at = group->draft.members_n++;
     struct glbp_member_entry *ret = &group->draft.members[at];
     group->tally[at] = (struct glbp_tally){.member = member};
-    if (member != NULL && (member->self || member->heard_hello)) {
+    if (member != NULL && glbp_member_known(member)) {
         memcpy(ret->node, member->node, sizeof(ret->node));
         ret->addr = member->addr;
         memcpy(ret->url, member->url, sizeof(ret->url));
@@ -310,6 +310,8 @@ void glbp_table_raise(struct glbp_group *group, uint64_t term)
     GLBP_ASSERT(group->state == GLBP_ACTIVE && term >= group->table.stamp.term);
     group->claim_term = term;
     group->table.stamp.term = term;
+    if (group->table.stamp.version == 0)
+        return; /* just adopted: what it says is decided first */
     table_made(group);
     glbp_table_announce(group, &group->table, &group->table);
 }

@@ -140,7 +140,8 @@ static void read_follows(struct glbp_mp *mp, struct glbp_message *ret)
     ret->follows.id = glbp_mp_uint(mp, 0, UINT64_MAX);
     ret->follows.term = glbp_field_read_term(mp);
     ret->follows.flags = (uint8_t)glbp_mp_uint(mp, 0, UINT8_MAX);
-    glbp_mp_close(mp, n - 3);
+    ret->follows.age_ms = n > 3 ? (uint32_t)glbp_mp_uint(mp, 0, UINT32_MAX) : 0;
+    glbp_mp_close(mp, n > 3 ? n - 4 : 0);
 }
 
 static void read_echo(struct glbp_mp *mp, struct glbp_message *ret)

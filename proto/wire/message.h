@@ -44,9 +44,10 @@ struct glbp_seen {
 
 struct glbp_claim_ref { /* key 20 */
     bool present;
-    uint8_t flags; /* GLBP_CLAIM_* */
-    uint64_t id;   /* glbp_node_id() of the AVG followed */
-    uint64_t term; /* of its claim */
+    uint8_t flags;   /* GLBP_CLAIM_* */
+    uint64_t id;     /* glbp_node_id() of the AVG followed */
+    uint64_t term;   /* of its claim */
+    uint32_t age_ms; /* since the AVG was last proved alive, as the sender knows; 0 if absent */
 };
 
 struct glbp_echo { /* key 22 */

@@ -110,10 +110,11 @@ static void pack_others(msgpack_packer *packer, const struct glbp_message *msg)
             msgpack_pack_uint64(packer, msg->ask[i]);
     }
     if (msg->follows.present) {
-        pack_array(packer, GLBP_FIELD_FOLLOWS, 3);
+        pack_array(packer, GLBP_FIELD_FOLLOWS, 4);
         msgpack_pack_uint64(packer, msg->follows.id);
         msgpack_pack_uint64(packer, msg->follows.term);
         msgpack_pack_uint8(packer, msg->follows.flags);
+        msgpack_pack_uint32(packer, msg->follows.age_ms);
     }
     if (msg->unproven_n > 0) {
         pack_array(packer, GLBP_FIELD_UNPROVEN, msg->unproven_n);
