@@ -36,6 +36,7 @@ struct glbp_check_config {
 
 struct glbp_group_section {
     struct glbp_group_config core;
+    bool url_default; /* core.url was made from the own address, not given */
     uint32_t witness_timeout_ms;
     size_t checks_n;
     struct glbp_check_config *checks;
@@ -50,9 +51,9 @@ struct glbp_config {
     char *path; /* of the file, NULL built-in defaults */
     char node[GLBP_NODE_SIZE];
     char cluster[GLBP_CLUSTER_SIZE];
-    char *state_dir;
-    char *control;
-    int log_level; /* syslog severity: 3 error, 4 warning, 5 notice, 6 info, 7 debug */
+    char *state_dir; /* NULL none: nothing is kept */
+    char *control;   /* NULL none: no control socket */
+    int log_level;   /* syslog severity: 3 error, 4 warning, 5 notice, 6 info, 7 debug */
     bool log_json;
 
     struct {
@@ -92,21 +93,22 @@ struct glbp_config {
     } http;
 
     size_t groups_n;
-    struct glbp_group_section
-        *groups; /* at least one; url "" only while the own address is unknown */
+    struct glbp_group_section *groups; /* at least one; url never "" */
 };
 
-/* Reads and checks a file. path NULL: built-in defaults (http.md section 3: runs with no file at
- * all). errors  one line a mistake: "gateway.json:12:7: groups[0].timers.hold_ms: ..."; all in one
- * run ret     heap, glbp_config_free(); set only on success Returns 0, or the number of mistakes.
- * Blocks on the disk: off the loop. */
+/* Reads and checks a file.
+ *   path    NULL: built-in defaults (http.md section 3: runs with no file at all)
+ *   errors  one line a mistake: "gateway.json:12:7: groups[0].timers.hold_ms: ..."; all in one run
+ *   ret     heap, glbp_config_free(); set only on success
+ * Returns 0, or the number of mistakes. Blocks on the disk: off the loop. */
 int glbp_config_load(const char *path, FILE *errors, struct glbp_config **ret);
 
-/* The same from text in memory; `name` stands for the file in messages. Key files are still read.
- */
+/* The same from text in memory; `name` stands for the file in messages and becomes config->path.
+ * Key files are still read. */
 int glbp_config_parse(const char *text, size_t len, const char *name, FILE *errors,
                       struct glbp_config **ret);
 
+/* Overwrites the keys. NULL is fine. */
 void glbp_config_free(struct glbp_config *config);
 
 /* What a reload from `before` to `after` cannot change without a restart: writes one "path: why" a

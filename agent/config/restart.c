@@ -1,0 +1,112 @@
+/* What a reload cannot change (http.md section 3). The rest is applied to the running agent. */
+#include <string.h>
+
+#include "agent/config/config.h"
+
+struct diff {
+    FILE *out;
+    int n;
+};
+
+static void tell(struct diff *diff, bool same, const char *what)
+{
+    if (same)
+        return;
+    fprintf(diff->out, "%s: is changed by a restart only\n", what);
+    diff->n++;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_addr(const struct glbp_addr *a, const struct glbp_addr *b)
+{
+    return glbp_addr_eq(a, b) && a->scope == b->scope;
+}
+
+static const struct glbp_group_section *find(const struct glbp_config *config, uint32_t id)
+{
+    for (size_t i = 0; i < config->groups_n; i++)
+        if (config->groups[i].core.id == id)
+            return &config->groups[i];
+    return NULL;
+}
+
+static void tell_group(struct diff *diff, const struct glbp_group_config *core, const char *what)
+{
+    fprintf(diff->out, "group %s (id %u): %s\n", core->name, core->id, what);
+    diff->n++;
+}
+
+static void compare_http(struct diff *diff, const struct glbp_config *before,
+                         const struct glbp_config *after)
+{
+    tell(diff,
+         before->http.enabled == after->http.enabled &&
+             same_addr(&before->http.listen, &after->http.listen),
+         "http.listen");
+    tell(diff,
+         before->http.admin_enabled == after->http.admin_enabled &&
+             same_addr(&before->http.admin_listen, &after->http.admin_listen),
+         "http.admin_listen");
+    tell(diff, before->http.threads == after->http.threads, "http.threads");
+    tell(diff, before->http.limits.connections == after->http.limits.connections,
+         "http.limits.connections");
+    tell(diff, before->http.limits.per_address == after->http.limits.per_address,
+         "http.limits.per_address");
+    tell(diff, before->http.limits.streams == after->http.limits.streams, "http.limits.streams");
+    tell(diff, before->http.limits.polls == after->http.limits.polls, "http.limits.polls");
+    tell(diff, before->http.limits.header_bytes == after->http.limits.header_bytes,
+         "http.limits.header_bytes");
+}
+
+static void compare_group(struct diff *diff, const struct glbp_group_config *before,
+                          const struct glbp_group_config *after)
+{
+    if (strcmp(before->name, after->name) != 0)
+        tell_group(diff, before, "its name is changed by a restart only");
+    if (before->max_members != after->max_members)
+        tell_group(diff, after, "max_members is changed by a restart only");
+    if (before->max_forwarders != after->max_forwarders)
+        tell_group(diff, after, "max_forwarders is changed by a restart only");
+}
+
+static void compare_groups(struct diff *diff, const struct glbp_config *before,
+                           const struct glbp_config *after)
+{
+    bool same_set = before->groups_n == after->groups_n;
+    bool same_order = true;
+
+    for (size_t i = 0; i < before->groups_n; i++) {
+        const struct glbp_group_section *group = find(after, before->groups[i].core.id);
+
+        if (group == NULL)
+            tell_group(diff, &before->groups[i].core, "is removed by a restart only");
+        else
+            compare_group(diff, &before->groups[i].core, &group->core);
+        same_set = same_set && group != NULL;
+        same_order = same_order && group == &after->groups[i];
+    }
+    for (size_t i = 0; i < after->groups_n; i++)
+        if (find(before, after->groups[i].core.id) == NULL)
+            tell_group(diff, &after->groups[i].core, "is added by a restart only");
+    if (same_set)
+        tell(diff, same_order, "groups: their order");
+}
+
+int glbp_config_needs_restart(const struct glbp_config *before, const struct glbp_config *after,
+                              FILE *out)
+{
+    struct diff diff = {.out = out};
+
+    tell(&diff, strcmp(before->node, after->node) == 0, "node");
+    tell(&diff, strcmp(before->cluster, after->cluster) == 0, "cluster");
+    tell(&diff, same_text(before->state_dir, after->state_dir), "state_dir");
+    tell(&diff, same_text(before->control, after->control), "control");
+    tell(&diff, same_addr(&before->transport.listen, &after->transport.listen), "transport.listen");
+    compare_http(&diff, before, after);
+    compare_groups(&diff, before, after);
+    return diff.n;
+}
