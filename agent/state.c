@@ -170,6 +170,7 @@ static void begin_next(struct glbp_state_store *store, const char *node)
 {
     struct glbp_state_content *next = &store->next;
 
+    GLBP_ASSERT(strlen(node) <= GLBP_NODE_MAX);
     memcpy(next->node, node, strlen(node) + 1);
     next->incarnation = store->incarnation;
     for (size_t i = 0; i < store->kept.records_n; i++) {
@@ -192,10 +193,14 @@ struct glbp_state_store *glbp_state_open(const char *dir, const char *node, uint
     struct glbp_state_store *store = calloc(1, sizeof *store);
     int rv;
 
-    GLBP_ASSERT(store != NULL && strlen(node) <= GLBP_NODE_MAX);
+    if (store == NULL)
+        return NULL;
     if (dir != NULL) {
         store->dir = strdup(dir);
-        GLBP_ASSERT(store->dir != NULL);
+        if (store->dir == NULL) {
+            free(store);
+            return NULL;
+        }
         load(store, node);
     }
     store->incarnation = store->kept.incarnation + 1;

@@ -18,8 +18,8 @@ struct glbp_state_store;
  *   dir      copied; NULL: nothing is kept, every function works all the same
  *   node     copied; a file that another node wrote is not used
  *   wall_ms  now
- * Never NULL. Whatever is wrong with the directory or the file is one CONFIG warning in the log.
- * Reads the disk: call it before the loop runs, from one thread. */
+ * Returns NULL only if there is no memory: whatever is wrong with the directory or the file is one
+ * CONFIG warning in the log. Reads the disk: call it before the loop runs, from one thread. */
 struct glbp_state_store *glbp_state_open(const char *dir, const char *node, uint64_t wall_ms);
 
 /* The incarnation to start every group with. */
