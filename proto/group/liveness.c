@@ -43,6 +43,7 @@ void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, 
     if (member->direct_ms != 0 && now_ms - member->direct_ms > member->max_gap_ms)
         member->max_gap_ms = now_ms - member->direct_ms;
     member->direct_ms = now_ms;
+    member->believed = true;
     if (newest)
         member->alive_ms = now_ms;
     member->asks = 0;
@@ -61,7 +62,9 @@ void glbp_liveness_vouch(struct glbp_group *group, struct glbp_member *member, u
 {
     if (proof_ms > member->alive_ms)
         member->alive_ms = proof_ms;
-    if (!member->alive && proof_ms + member->hold_ms > group->now.mono_ms)
+    /* No sequence number tells this proof from the last one we had ourselves, and the two differ by
+     * the time that a datagram travels: one as old as that must not raise the dead. */
+    if (!member->alive && proof_ms + member->hold_ms / 2 > group->now.mono_ms)
         revive(group, member);
 }
 
@@ -73,7 +76,11 @@ void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen
         return;
     member->known_seq = seen->seq;
     uint64_t now_ms = group->now.mono_ms;
-    glbp_liveness_vouch(group, member, now_ms > seen->age_ms ? now_ms - seen->age_ms : 0);
+    uint64_t proof_ms = now_ms > seen->age_ms ? now_ms - seen->age_ms : 0;
+    if (proof_ms > member->alive_ms)
+        member->alive_ms = proof_ms;
+    if (!member->alive && seen->age_ms < member->hold_ms)
+        revive(group, member);
 }
 
 static void lose(struct glbp_group *group, struct glbp_member *member)
@@ -85,7 +92,10 @@ static void lose(struct glbp_group *group, struct glbp_member *member)
         member->lost_ms = 1;
     if (glbp_table_member(&group->table, member->node) != NULL)
         group->last_loss_ms = member->lost_ms;
-    event_of(group, GLBP_EV_MEMBER_LOST, member, glbp_member_silent_ms(group, member));
+    group->out->members_changed = true;
+    group->decide = true;
+    if (member->heard_hello) /* one that was only presumed was never there for us */
+        event_of(group, GLBP_EV_MEMBER_LOST, member, glbp_member_silent_ms(group, member));
 }
 
 static bool forwards(const struct glbp_table *table, const char *node)

@@ -68,11 +68,14 @@ bool glbp_replicate_emit(struct glbp_group *group)
     return false;
 }
 
+/* A live member that hears us, follows no other and holds an older table. */
 static bool somebody_behind(const struct glbp_group *group)
 {
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
-        if (!member->self && member->alive && member->heard_hello && member->state >= GLBP_LISTEN &&
+        bool ours = !member->follows.present || member->follows.id == group->id;
+        bool heard = member->alive && member->direct_ms + member->hold_ms > group->now.mono_ms;
+        if (!member->self && heard && ours && glbp_member_lists_us(group, member) &&
             glbp_stamp_cmp(&member->stamp, &group->table.stamp) < 0)
             return true;
     }

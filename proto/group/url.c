@@ -45,17 +45,22 @@ static const char *read_scheme(const char *text, struct parts *parts)
     return strncmp(text, "http://", 7) == 0 ? text + 7 : NULL;
 }
 
+static bool is_ipv6(const char *text, size_t len)
+{
+    struct glbp_addr addr;
+    return memchr(text, ':', len) != NULL && glbp_addr_parse(text, len, &addr);
+}
+
 /* A name, an IPv4 address or a bracketed IPv6 address; the brackets belong to it. */
 static const char *read_host(const char *text, bool wild, struct parts *parts)
 {
     bool bracketed = *text == '[';
-    const char *at = text + bracketed;
+    const char *inner = text + bracketed;
+    const char *at = inner;
     while (is_host_char(*at, bracketed, wild))
         at++;
-    if (at == text + bracketed || (bracketed && *at != ']'))
-        return NULL;
-    struct glbp_addr addr;
-    if (bracketed && !wild && !glbp_addr_parse(text + 1, (size_t)(at - text - 1), &addr))
+    size_t len = (size_t)(at - inner);
+    if (len == 0 || (bracketed && (*at != ']' || !(wild || is_ipv6(inner, len)))))
         return NULL;
     at += bracketed;
     parts->host = text;
