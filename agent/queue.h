@@ -6,32 +6,32 @@
 #include <uv.h>
 
 /* The first member of a message. */
-struct glbp_message {
-    struct glbp_message *next;
+struct glbp_queue_item {
+    struct glbp_queue_item *next;
 };
 
 /* Takes over the message. */
-typedef void (*glbp_queue_cb)(void *ctx, struct glbp_message *message);
+typedef void (*glbp_queue_cb)(void *ctx, struct glbp_queue_item *item);
 
 struct glbp_queue {
     uv_mutex_t mutex;
     uv_async_t wake;
-    struct glbp_message *first;
-    struct glbp_message **last;
-    glbp_queue_cb on_message;
+    struct glbp_queue_item *first;
+    struct glbp_queue_item **last;
+    glbp_queue_cb on_item;
     void *ctx;
     uv_close_cb on_closed;
 };
 
-/* on_message is called for each message, on the thread that runs the loop. The queue keeps the loop
+/* on_item is called for each message, on the thread that runs the loop. The queue keeps the loop
  * alive until it is closed. Returns 0 or UV_E*. */
-int glbp_queue_init(struct glbp_queue *queue, uv_loop_t *loop, glbp_queue_cb on_message, void *ctx);
+int glbp_queue_init(struct glbp_queue *queue, uv_loop_t *loop, glbp_queue_cb on_item, void *ctx);
 
 /* Any thread, until glbp_queue_close() is called; whoever pushes must have ended before that.
- * message: heap or whatever on_message expects; owned by the queue from here on. */
-void glbp_queue_push(struct glbp_queue *queue, struct glbp_message *message);
+ * message: heap or whatever on_item expects; owned by the queue from here on. */
+void glbp_queue_push(struct glbp_queue *queue, struct glbp_queue_item *item);
 
-/* On the loop's thread, not twice. Messages that still wait go to on_message first. The storage may
+/* On the loop's thread, not twice. Messages that still wait go to on_item first. The storage may
  * go once on_closed (NULL allowed) was called with a handle whose data is the queue. */
 void glbp_queue_close(struct glbp_queue *queue, uv_close_cb on_closed);
 
