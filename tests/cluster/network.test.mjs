@@ -115,6 +115,26 @@ clusterTest('no peer at all: says so, and never falls back to multicast (R-43)',
     assert.equal(cluster.net.sent(1), 0);
   });
 
+clusterTest('peers that cannot be resolved at the start are found later (R-19)',
+  { n: 3, spare: 1, ...FAST, peers: ['agents.test'], started: false }, async (cluster, t) => {
+    const dns = cluster.tool(4, 'dns.mjs', [ip4(4)]);
+    await dns.ask({ names: {} });
+    for (const host of cluster.hosts) {
+      host.resolveBy(ip4(4));
+      host.startAgent();
+    }
+    await sleep(2000);
+    const at = now();
+    await dns.ask({ names: { 'agents.test': cluster.hosts.map(({ i }) => ip4(i)) } });
+    const took = await cluster.until(at, converged(cluster.names), { timeout: 15000,
+      what: 'all three' });
+    t.diagnostic(`converged ${Math.round(took - at)} ms after the name server answers`);
+    // What was resolved once is kept while the name server fails again.
+    await dns.ask({ names: {} });
+    await cluster.until(now(), converged(cluster.names), { timeout: 5000, stable: 2000,
+      what: 'all three, without the name server' });
+  });
+
 clusterTest('two groups on the same agents know nothing of each other (R-24)', {
   n: 2, ...FAST,
   patch(config) {

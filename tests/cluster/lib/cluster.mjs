@@ -34,6 +34,7 @@ class Host {
     this.config = hostConfig(i, this.dir, cluster.options);
     cluster.options.patch?.(this.config, i);
     this.env = {};
+    this.wrap = [];
   }
 
   argv(argv) {
@@ -66,10 +67,17 @@ class Host {
     writeFileSync(this.clockFile, `${seconds < 0 ? '' : '+'}${seconds}\n`);
   }
 
+  /** Lets the agent ask the name server at `address`, by a mount of its own namespace. */
+  resolveBy(address) {
+    const file = join(this.dir, 'resolv.conf');
+    writeFileSync(file, `nameserver ${address}\n`);
+    this.wrap = ['sh', '-c', 'mount --bind "$0" /etc/resolv.conf && exec "$@"', file];
+  }
+
   startAgent() {
     this.writeConfig();
     this.expectExit = false;
-    this.agent = new Process(this.argv([GLBPD, '-c', this.file]),
+    this.agent = new Process(this.argv([...this.wrap, GLBPD, '-c', this.file]),
       { log: this.log('agent'), env: this.env });
     return this.agent;
   }
