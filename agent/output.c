@@ -103,7 +103,8 @@ void glbp_agent_learn_peers(struct glbp_agent *agent)
  * a newcomer. */
 static bool is_ordinary(enum glbp_reject reason)
 {
-    return reason == GLBP_REJECT_OWN || reason == GLBP_REJECT_UNPROVEN;
+    return reason == GLBP_REJECT_OWN || reason == GLBP_REJECT_UNPROVEN ||
+           reason == GLBP_REJECT_RESIGNED;
 }
 
 static bool is_auth(enum glbp_reject reason)

@@ -172,8 +172,9 @@ static void take_link(struct glbp_group *group, const struct glbp_input *in)
     enum glbp_link link = in->as.link.link;
     bool moved = link != GLBP_LINK_DOWN && !glbp_addr_eq(&group->addr, &in->as.link.addr);
     if (group->link != link) {
-        struct glbp_event *event = glbp_emit(group, GLBP_EV_NOSOCKET);
-        event->to = link == GLBP_LINK_UP ? 0 : link == GLBP_LINK_DOWN ? 1 : 2;
+        bool up = link == GLBP_LINK_UP;
+        struct glbp_event *event = glbp_emit(group, up ? GLBP_EV_SOCKET : GLBP_EV_NOSOCKET);
+        event->to = link == GLBP_LINK_DOWN ? 1 : 2;
     }
     group->link = link;
     if (link != GLBP_LINK_DOWN)

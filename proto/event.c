@@ -109,11 +109,14 @@ static void put_state(struct glbp_text *text, const struct glbp_event *event)
 static void put_forwarder(struct glbp_text *text, const struct glbp_event *event)
 {
     put_number(text, "slot ", event->slot, " state ");
-    glbp_text_str(text, glbp_slot_state_name(event->from));
-    glbp_text_str(text, " -> ");
+    if (event->from != event->to) {
+        glbp_text_str(text, glbp_slot_state_name(event->from));
+        glbp_text_str(text, " -> ");
+    }
     glbp_text_str(text, glbp_slot_state_name(event->to));
     put_node(text, ", forwarder ", event->other, "");
-    put_node(text, " -> ", event->node, "");
+    if (strcmp(event->other, event->node) != 0)
+        put_node(text, " -> ", event->node, "");
 }
 
 static void put_pool(struct glbp_text *text, const struct glbp_event *event)
@@ -217,14 +220,19 @@ static void put_condition(struct glbp_text *text, const struct glbp_event *event
         glbp_text_uint(text, event->limit_ms);
         break;
     case GLBP_EV_DUPLICATE:
-        put_node(text, event->to ? "another node is called " : "no other node is called ",
-                 event->node, event->to ? ", at " : " any more, last at ");
+        put_node(text, "another node is called ", event->node, ", at ");
+        put_addr(text, &event->addr);
+        break;
+    case GLBP_EV_DUPLICATE_OVER:
+        put_node(text, "no other node is called ", event->node, " any more, the last was at ");
         put_addr(text, &event->addr);
         break;
     case GLBP_EV_NOSOCKET:
-        glbp_text_str(text, event->to == 0   ? "socket usable"
-                            : event->to == 1 ? "no usable socket"
-                                             : "cut off: sending fails to every peer");
+        glbp_text_str(text,
+                      event->to == 1 ? "no usable socket" : "cut off: sending fails to every peer");
+        break;
+    case GLBP_EV_SOCKET:
+        glbp_text_str(text, "socket usable");
         break;
     default:
         put_node(text, "member ", event->node, "");
@@ -280,7 +288,9 @@ size_t glbp_event_text(const struct glbp_event *event, char *buf, size_t cap)
     case GLBP_EV_MINORITY:
     case GLBP_EV_STALL:
     case GLBP_EV_DUPLICATE:
+    case GLBP_EV_DUPLICATE_OVER:
     case GLBP_EV_NOSOCKET:
+    case GLBP_EV_SOCKET:
     case GLBP_EV_CONFIG_DIFFERS:
     case GLBP_EV_COMMAND:
     case GLBP_EVENT_KINDS:

@@ -29,8 +29,10 @@
     X(GLBP_EV_ONEWAY, "ONEWAY", 4)     /* node: we hear it, it does not hear us; to = 1 begins */  \
     X(GLBP_EV_MINORITY, "MINORITY", 4) /* to = 1 begins, 0 ends; value = lost, limit = members */  \
     X(GLBP_EV_STALL, "STALL", 4)       /* value = ms that this process stood still */              \
-    X(GLBP_EV_DUPLICATE, "DUPNODE", 3) /* node = own name, addr of the other; to = 1 begins */     \
-    X(GLBP_EV_NOSOCKET, "NOSOCKET", 3) /* to: 0 usable again, 1 none, 2 every send fails */        \
+    X(GLBP_EV_DUPLICATE, "DUPNODE", 3) /* node = own name, addr of the other */                    \
+    X(GLBP_EV_DUPLICATE_OVER, "DUPNODE", 5) /* the other is silent */                              \
+    X(GLBP_EV_NOSOCKET, "NOSOCKET", 3)      /* to: 1 none, 2 every send fails */                   \
+    X(GLBP_EV_SOCKET, "NOSOCKET", 5)        /* usable (again) */                                   \
     X(GLBP_EV_CONFIG_DIFFERS, "CONFIG", 4) /* node: its timers or head differ from ours; reason */ \
     X(GLBP_EV_SUSPECT, "MEMBER",                                                                   \
       5) /* node: silent, but its url answers (to = 1) or no more (0) */                           \

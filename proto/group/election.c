@@ -26,13 +26,15 @@ static bool in_states(const struct glbp_member *member, enum glbp_state a, enum 
            (member->state == a || member->state == b);
 }
 
-static bool higher_in(struct glbp_group *group, enum glbp_state a, enum glbp_state b)
+/* The highest ranking live member in one of two states that ranks above this node; NULL none. */
+static const struct glbp_member *higher_in(struct glbp_group *group, enum glbp_state a,
+                                           enum glbp_state b)
 {
-    const struct glbp_member *self = glbp_member_self(group);
+    const struct glbp_member *highest = glbp_member_self(group);
     for (size_t i = 0; i < group->members_n; i++)
-        if (in_states(&group->members[i], a, b) && glbp_rank_cmp(&group->members[i], self) > 0)
-            return true;
-    return false;
+        if (in_states(&group->members[i], a, b) && glbp_rank_cmp(&group->members[i], highest) > 0)
+            highest = &group->members[i];
+    return highest->self ? NULL : highest;
 }
 
 /* A standby that this node hears of: from itself, or named by the table of the AVG followed (one
@@ -99,7 +101,7 @@ static bool candidate(struct glbp_group *group)
     if (group->follow.present && glbp_member_self(group)->flags & GLBP_FLAG_DRAINING &&
         other_not_draining(group, GLBP_LISTEN, GLBP_ACTIVE, group->follow.id))
         return false;
-    return !higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
+    return higher_in(group, GLBP_SPEAK, GLBP_STANDBY) == NULL;
 }
 
 static bool no_avg(struct glbp_group *group)
@@ -114,7 +116,7 @@ static bool no_standby(struct glbp_group *group)
 
 static bool outranked(struct glbp_group *group)
 {
-    return higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
+    return higher_in(group, GLBP_SPEAK, GLBP_STANDBY) != NULL;
 }
 
 static bool spoken(struct glbp_group *group)
@@ -166,7 +168,7 @@ static bool spoken_for_standby(struct glbp_group *group)
 
 static bool higher_standby(struct glbp_group *group)
 {
-    return higher_in(group, GLBP_STANDBY, GLBP_STANDBY);
+    return higher_in(group, GLBP_STANDBY, GLBP_STANDBY) != NULL;
 }
 
 static bool drains_for_another(struct glbp_group *group)
@@ -265,6 +267,9 @@ static void explain(struct glbp_group *group, enum glbp_reason why, struct glbp_
         memcpy(event->node, group->avg_gone.node, sizeof(event->node));
         event->silent_ms = group->avg_gone.silent_ms;
         event->limit_ms = group->avg_gone.limit_ms;
+    } else if (why == GLBP_WHY_OUTRANKED) {
+        const struct glbp_member *higher = higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
+        memcpy(event->node, higher->node, sizeof(event->node));
     } else if (why == GLBP_WHY_BEATEN) {
         memcpy(event->node, group->rival.node, sizeof(event->node));
     } else if (why == GLBP_WHY_CROSSED) {

@@ -272,7 +272,6 @@ enum glbp_reject glbp_namesake_hear(struct glbp_group *group, bool is_signed)
         struct glbp_event *event = glbp_emit(group, GLBP_EV_DUPLICATE);
         memcpy(event->node, group->node, sizeof(event->node));
         event->addr = msg->addr;
-        event->to = 1;
     }
     return GLBP_REJECT_DUPLICATE_NAME;
 }
@@ -286,7 +285,7 @@ uint64_t glbp_namesake_settle(struct glbp_group *group)
     if (group->judge_ms < silent_at_ms)
         return silent_at_ms;
     group->duplicate = false;
-    struct glbp_event *event = glbp_emit(group, GLBP_EV_DUPLICATE);
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_DUPLICATE_OVER);
     memcpy(event->node, group->node, sizeof(event->node));
     event->addr = other->addr;
     memset(other, 0, sizeof(*other));
