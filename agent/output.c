@@ -100,7 +100,7 @@ void glbp_agent_learn_peers(struct glbp_agent *agent)
 /* ---- refusals ---- */
 
 /* What happens in every sound cluster, and is only counted: own multicasts, and the first words of
- * a newcomer. */
+ * a newcomer, the repeats of a resign. */
 static bool is_ordinary(enum glbp_reject reason)
 {
     return reason == GLBP_REJECT_OWN || reason == GLBP_REJECT_UNPROVEN ||
@@ -125,8 +125,12 @@ void glbp_agent_refused(struct glbp_agent *agent, const struct glbp_agent_group 
         return;
     char text[GLBP_ADDR_TEXT_SIZE];
     glbp_addr_text(from, text);
+    char more[48] = "";
+    if (held > 0)
+        (void)snprintf(more, sizeof(more), " (%llu more since the last such line)",
+                       (unsigned long long)held);
+    const char *name = group != NULL ? glbp_group_config(group->group)->name : "";
     glbp_log(4, is_auth(reason) ? "BADAUTH" : "BADPACKET",
-             "%s%sdatagram from %s port %u refused: %s (%llu more in the last 10 s)",
-             group != NULL ? glbp_group_config(group->group)->name : "", group != NULL ? ": " : "",
-             text, from->port, glbp_reject_text(reason), (unsigned long long)held);
+             "%s%sdatagram from %s port %u refused: %s%s", name, group != NULL ? ": " : "", text,
+             from->port, glbp_reject_text(reason), more);
 }
