@@ -125,7 +125,7 @@ void glbp_agent_refused(struct glbp_agent *agent, const struct glbp_agent_group 
         return;
     char text[GLBP_ADDR_TEXT_SIZE];
     glbp_addr_text(from, text);
-    char more[48] = "";
+    char more[64] = "";
     if (held > 0)
         (void)snprintf(more, sizeof(more), " (%llu more since the last such line)",
                        (unsigned long long)held);
