@@ -104,6 +104,18 @@ struct glbp_namesake {
     struct glbp_addr addr;
 };
 
+/* What a decision of the AVG knows of one member of the draft; tally[i] belongs to
+ * draft.members[i]. */
+struct glbp_tally {
+    const struct glbp_member *member; /* NULL: only the adopted table knows it */
+    bool live;
+    bool bereft;       /* a slot of it was removed by this decision */
+    uint32_t owns;     /* slots that it owns, … */
+    uint32_t forwards; /* … forwards, … */
+    uint32_t shared; /* … and of which it shares its weight over these (not the retiring ones); */
+    uint32_t given;  /* so many of them have their share already */
+};
+
 /* The clock of one slot, on the AVG only; carried over claims by remaining_ms. */
 enum glbp_slot_clock_kind {
     GLBP_CLOCK_NONE = 0,
@@ -111,20 +123,10 @@ enum glbp_slot_clock_kind {
     GLBP_CLOCK_RETURN,  /* owner back, not yet forwarder */
 };
 struct glbp_slot_clock {
-    uint32_t slot;
     enum glbp_slot_clock_kind kind;
-    bool owner_new; /* its owner was never eligible yet: comes to it without delay once it is */
     uint64_t deadline_ms;
-};
-
-/* What a decision knows of one member of the draft; tally[i] belongs to draft.members[i]. */
-struct glbp_tally {
-    const struct glbp_member *member; /* NULL: only the adopted table knows it */
-    uint32_t owns;                    /* slots that it owns, … forwards, … of which it shares */
-    uint32_t forwards;                /* its weight over `shared` (not the retiring ones), … */
-    uint32_t shared;
-    uint32_t given; /* … `given` of which have their share already */
-    bool bereft;    /* a slot of it was removed by this decision */
+    bool owner_new; /* its owner was never eligible yet: comes to it without delay once it is */
+    struct glbp_tally *owner, *forwarder; /* of the decision under way; NULL: no member, none */
 };
 
 /* Own weight (section 6, Weighting); weight.c. */
@@ -255,6 +257,7 @@ struct glbp_group {
     struct glbp_sender *senders; /* 4 x max_members */
     uint64_t forgotten;          /* greatest incarnation forgotten */
     struct glbp_unproven unproven[GLBP_UNPROVEN_MAX];
+    size_t unproven_n;
     struct glbp_namesake namesake;
     bool duplicate;
 
@@ -264,7 +267,9 @@ struct glbp_group {
     bool table_live;         /* it came from a live AVG in this life, or is our own */
     uint64_t confirmed_ms;
     struct glbp_slot_clock *clocks; /* max_forwarders; valid for table.slots while Active */
-    struct glbp_tally tally[GLBP_MEMBERS_MAX]; /* scratch of a decision */
+    struct glbp_tally tally[GLBP_MEMBERS_MAX];   /* scratch of a decision, as are … */
+    struct glbp_tally *takers[GLBP_MEMBERS_MAX]; /* … those who may take a slot: a heap */
+    size_t takers_n;
     bool decide;                    /* AVG: something changed that the table may depend on */
     uint64_t decide_ms;             /* AVG: the earliest time at which it changes by itself */
     uint64_t weight_versions_ms[2]; /* when the last two versions for weight alone were made */

@@ -10,21 +10,9 @@ static struct glbp_tally *tally_of(struct glbp_group *group, const char *node)
     return entry != NULL ? &group->tally[entry - group->draft.members] : NULL;
 }
 
-static const struct glbp_member *member_of(struct glbp_group *group, const char *node)
-{
-    const struct glbp_tally *tally = tally_of(group, node);
-    return tally != NULL ? tally->member : NULL;
-}
-
 static bool is_heard(const struct glbp_member *member)
 {
     return member->self || member->heard_hello;
-}
-
-static bool is_live(struct glbp_group *group, const char *node)
-{
-    const struct glbp_member_entry *entry = glbp_table_member(&group->draft, node);
-    return entry != NULL && entry->state == GLBP_MEMBER_LIVE;
 }
 
 static bool is_draining(const struct glbp_member *member)
@@ -48,20 +36,25 @@ static bool serves(const struct glbp_member *member)
 }
 
 /* It may be given a slot that another had. */
-static bool may_take(const struct glbp_member *member)
+static bool may_take(const struct glbp_tally *tally)
 {
+    const struct glbp_member *member = tally != NULL ? tally->member : NULL;
     return member != NULL && is_heard(member) && member->alive && serves(member) &&
            !is_draining(member);
 }
 
-static bool forwards_own(const struct glbp_slot_entry *slot)
+static bool forwards_own(const struct glbp_slot_clock *clock)
 {
-    return strcmp(slot->owner, slot->forwarder) == 0;
+    return clock->owner != NULL && clock->owner == clock->forwarder;
 }
 
-static void copy_node(char *to, const char *from)
+/* NULL: none. */
+static void set_forwarder(struct glbp_slot_entry *slot, struct glbp_slot_clock *clock,
+                          struct glbp_tally *forwarder)
 {
-    memcpy(to, from, strlen(from) + 1);
+    const char *node = forwarder != NULL ? forwarder->member->node : "";
+    memcpy(slot->forwarder, node, strlen(node) + 1);
+    clock->forwarder = forwarder;
 }
 
 /* Takes the slots over from the published table, but for those whose owner is gone for good. */
@@ -72,38 +65,43 @@ static void carry_slots(struct glbp_group *group)
     draft->slots_n = 0;
     for (size_t i = 0; i < table->slots_n; i++) {
         const struct glbp_slot_entry *slot = &table->slots[i];
-        const struct glbp_slot_clock *clock = &group->clocks[i];
-        struct glbp_tally *owner = tally_of(group, slot->owner);
-        if (clock->kind == GLBP_CLOCK_REMOVAL && clock->deadline_ms <= group->now.mono_ms &&
-            !is_live(group, slot->owner)) {
-            if (owner != NULL)
-                owner->bereft = true;
+        struct glbp_slot_clock *clock = &group->clocks[i];
+        bool own = strcmp(slot->owner, slot->forwarder) == 0;
+        clock->owner = tally_of(group, slot->owner);
+        clock->forwarder = own ? clock->owner : tally_of(group, slot->forwarder);
+        bool live = clock->owner != NULL && clock->owner->live;
+        if (!live && clock->kind == GLBP_CLOCK_REMOVAL &&
+            clock->deadline_ms <= group->now.mono_ms) {
+            if (clock->owner != NULL)
+                clock->owner->bereft = true;
             continue;
         }
-        if (owner != NULL)
-            owner->owns++;
+        if (clock->owner != NULL)
+            clock->owner->owns++;
         draft->slots[draft->slots_n] = *slot;
         group->clocks[draft->slots_n++] = *clock;
     }
 }
 
-static void insert_slot(struct glbp_group *group, size_t at, uint32_t number, size_t owner)
+static void insert_slot(struct glbp_group *group, size_t at, uint32_t number,
+                        struct glbp_tally *owner)
 {
     struct glbp_table *draft = &group->draft;
-    size_t behind = draft->slots_n++ - at;
-    memmove(&draft->slots[at + 1], &draft->slots[at], behind * sizeof(draft->slots[0]));
-    memmove(&group->clocks[at + 1], &group->clocks[at], behind * sizeof(group->clocks[0]));
-
     struct glbp_slot_entry *slot = &draft->slots[at];
+    struct glbp_slot_clock *clock = &group->clocks[at];
+    size_t behind = draft->slots_n++ - at;
+    memmove(slot + 1, slot, behind * sizeof(*slot));
+    memmove(clock + 1, clock, behind * sizeof(*clock));
+
     memset(slot, 0, sizeof(*slot));
     slot->slot = number;
-    copy_node(slot->owner, draft->members[owner].node);
-    copy_node(slot->forwarder, draft->members[owner].node);
-    group->clocks[at] = (struct glbp_slot_clock){
-        .slot = number,
-        .owner_new = !group->tally[owner].member->seen_eligible,
+    memcpy(slot->owner, owner->member->node, sizeof(slot->owner));
+    *clock = (struct glbp_slot_clock){
+        .owner_new = !owner->member->seen_eligible,
+        .owner = owner,
     };
-    group->tally[owner].owns++;
+    set_forwarder(slot, clock, owner);
+    owner->owns++;
 }
 
 /* Gives each live member without a slot the lowest free number, as long as there may be more. */
@@ -115,13 +113,13 @@ static void allot_slots(struct glbp_group *group)
     for (size_t i = 0; i < draft->members_n; i++) {
         if (draft->slots_n >= group->config.max_forwarders)
             return;
-        if (draft->members[i].state != GLBP_MEMBER_LIVE || group->tally[i].owns > 0)
+        if (!group->tally[i].live || group->tally[i].owns > 0)
             continue;
         while (at < draft->slots_n && draft->slots[at].slot == number) {
             at++;
             number++;
         }
-        insert_slot(group, at, number, i);
+        insert_slot(group, at, number, &group->tally[i]);
     }
 }
 
@@ -137,19 +135,19 @@ static void settle_forwarders(struct glbp_group *group)
 {
     for (size_t i = 0; i < group->draft.slots_n; i++) {
         struct glbp_slot_entry *slot = &group->draft.slots[i];
-        if (!forwards_own(slot) && may_take(member_of(group, slot->owner)) &&
-            is_return_due(group, &group->clocks[i]))
-            copy_node(slot->forwarder, slot->owner);
-
-        struct glbp_tally *forwarder = tally_of(group, slot->forwarder);
-        if (forwarder == NULL || !serves(forwarder->member))
-            slot->forwarder[0] = '\0';
-        else if (!is_draining(forwarder->member))
-            forwarder->forwards++;
+        struct glbp_slot_clock *clock = &group->clocks[i];
+        if (!forwards_own(clock) && may_take(clock->owner) && is_return_due(group, clock))
+            set_forwarder(slot, clock, clock->owner);
+        if (clock->forwarder == NULL || !serves(clock->forwarder->member))
+            set_forwarder(slot, clock, NULL);
+        else if (!is_draining(clock->forwarder->member))
+            clock->forwarder->forwards++;
     }
 }
 
-/* Order of those who may take a slot: fewest slots, then highest weight, then rank. */
+/* ---- takeover: those who may take a slot, the next one on top of a heap ---- */
+
+/* Order of takeover: fewest slots, then highest weight, then rank. */
 static bool goes_before(const struct glbp_tally *a, const struct glbp_tally *b)
 {
     if (a->forwards != b->forwards)
@@ -159,57 +157,74 @@ static bool goes_before(const struct glbp_tally *a, const struct glbp_tally *b)
     return glbp_rank_cmp(a->member, b->member) > 0;
 }
 
-static struct glbp_tally *best_taker(struct glbp_group *group)
+static void sift_down(struct glbp_group *group, size_t at)
 {
-    struct glbp_tally *best = NULL;
-    for (size_t i = 0; i < group->draft.members_n; i++) {
-        struct glbp_tally *tally = &group->tally[i];
-        if (may_take(tally->member) && (best == NULL || goes_before(tally, best)))
-            best = tally;
+    struct glbp_tally **takers = group->takers;
+    struct glbp_tally *sinking = takers[at];
+    for (size_t child = 2 * at + 1; child < group->takers_n; child = 2 * at + 1) {
+        if (child + 1 < group->takers_n && goes_before(takers[child + 1], takers[child]))
+            child++;
+        if (!goes_before(takers[child], sinking))
+            break;
+        takers[at] = takers[child];
+        at = child;
     }
-    return best;
+    takers[at] = sinking;
+}
+
+static void gather_takers(struct glbp_group *group)
+{
+    group->takers_n = 0;
+    for (size_t i = 0; i < group->draft.members_n; i++)
+        if (may_take(&group->tally[i]))
+            group->takers[group->takers_n++] = &group->tally[i];
+    for (size_t i = group->takers_n / 2; i-- > 0;)
+        sift_down(group, i);
 }
 
 /* Finds a forwarder for each slot that has none, or one that drains. Without any, a draining one
  * goes on, and a slot without forwarder is down. */
 static void take_over(struct glbp_group *group)
 {
+    bool gathered = false;
     for (size_t i = 0; i < group->draft.slots_n; i++) {
-        struct glbp_slot_entry *slot = &group->draft.slots[i];
-        struct glbp_tally *forwarder = tally_of(group, slot->forwarder);
-        if (forwarder != NULL && !is_draining(forwarder->member))
+        struct glbp_slot_clock *clock = &group->clocks[i];
+        if (clock->forwarder != NULL && !is_draining(clock->forwarder->member))
             continue;
-        struct glbp_tally *taker = best_taker(group);
-        if (taker != NULL) {
-            copy_node(slot->forwarder, taker->member->node);
-            forwarder = taker;
+        if (!gathered)
+            gather_takers(group);
+        gathered = true;
+        if (group->takers_n > 0) {
+            set_forwarder(&group->draft.slots[i], clock, group->takers[0]);
+            clock->forwarder->forwards++;
+            sift_down(group, 0);
+        } else if (clock->forwarder != NULL) {
+            clock->forwarder->forwards++;
         }
-        if (forwarder != NULL)
-            forwarder->forwards++;
     }
 }
 
+/* ---- clocks, states, shares ---- */
+
 /* Starts, stops or keeps the slot's clock. A clock that runs is not set anew, but shortened if the
  * config meanwhile allows less. */
-static void settle_clock(struct glbp_group *group, struct glbp_slot_entry *slot,
-                         struct glbp_slot_clock *clock)
+static void settle_clock(const struct glbp_group *group, struct glbp_slot_clock *clock)
 {
     uint64_t now_ms = group->now.mono_ms;
     enum glbp_slot_clock_kind kind = GLBP_CLOCK_NONE;
     uint64_t limit_ms = 0;
-    if (forwards_own(slot)) {
+    if (forwards_own(clock)) {
         clock->owner_new = false;
-    } else if (!is_live(group, slot->owner)) {
+    } else if (clock->owner == NULL || !clock->owner->live) {
         kind = GLBP_CLOCK_REMOVAL;
         limit_ms = group->config.timeout_ms;
-    } else if (may_take(member_of(group, slot->owner))) {
+    } else if (may_take(clock->owner)) {
         kind = GLBP_CLOCK_RETURN;
         limit_ms = group->config.forwarder_preempt_delay_ms;
     }
     if (kind != clock->kind || clock->deadline_ms > now_ms + limit_ms)
         clock->deadline_ms = now_ms + limit_ms;
     clock->kind = kind;
-    slot->remaining_ms = clock->deadline_ms > now_ms ? (uint32_t)(clock->deadline_ms - now_ms) : 0;
 }
 
 /* What is left of a removal clock when the slot begins to retire; 0: it never does. */
@@ -218,52 +233,59 @@ static uint32_t retiring_left_ms(const struct glbp_group_config *config)
     return config->redirect_ms > 0 ? config->timeout_ms - config->redirect_ms : 0;
 }
 
-static enum glbp_slot_state state_of(struct glbp_group *group, const struct glbp_slot_entry *slot,
+static enum glbp_slot_state state_of(const struct glbp_group *group, uint32_t remaining_ms,
                                      const struct glbp_slot_clock *clock)
 {
-    const struct glbp_member *forwarder = member_of(group, slot->forwarder);
-    if (forwarder == NULL)
+    if (clock->forwarder == NULL)
         return GLBP_SLOT_DOWN;
-    if (clock->kind == GLBP_CLOCK_REMOVAL && slot->remaining_ms <= retiring_left_ms(&group->config))
+    if (clock->kind == GLBP_CLOCK_REMOVAL && remaining_ms <= retiring_left_ms(&group->config))
         return GLBP_SLOT_RETIRING;
-    if (!glbp_member_known(forwarder) || !forwarder->alive)
+    if (!clock->forwarder->live)
         return GLBP_SLOT_SUSPECT;
-    return is_draining(forwarder) ? GLBP_SLOT_DRAINING : GLBP_SLOT_ACTIVE;
+    return is_draining(clock->forwarder->member) ? GLBP_SLOT_DRAINING : GLBP_SLOT_ACTIVE;
+}
+
+/* When the slot changes by its clock alone. */
+static uint64_t due_ms(const struct glbp_group *group, uint32_t remaining_ms,
+                       const struct glbp_slot_clock *clock)
+{
+    uint32_t left_ms = retiring_left_ms(&group->config);
+    if (clock->kind == GLBP_CLOCK_NONE)
+        return GLBP_NEVER_MS;
+    if (clock->kind == GLBP_CLOCK_REMOVAL && remaining_ms > left_ms)
+        return clock->deadline_ms - left_ms;
+    return clock->deadline_ms;
 }
 
 /* Sets clock, state and latency of each slot. Returns when the first of them changes by itself. */
 static uint64_t settle_states(struct glbp_group *group)
 {
+    uint64_t now_ms = group->now.mono_ms;
     uint64_t next_ms = GLBP_NEVER_MS;
     for (size_t i = 0; i < group->draft.slots_n; i++) {
         struct glbp_slot_entry *slot = &group->draft.slots[i];
         struct glbp_slot_clock *clock = &group->clocks[i];
-        settle_clock(group, slot, clock);
-        slot->state = (uint8_t)state_of(group, slot, clock);
-        struct glbp_tally *forwarder = tally_of(group, slot->forwarder);
-        slot->latency_us = forwarder != NULL ? forwarder->member->latency_us : 0;
-        if (forwarder != NULL && slot->state != GLBP_SLOT_RETIRING)
-            forwarder->shared++;
-
-        if (clock->kind == GLBP_CLOCK_NONE)
-            continue;
-        uint64_t due_ms = clock->deadline_ms;
-        uint32_t left_ms = retiring_left_ms(&group->config);
-        if (clock->kind == GLBP_CLOCK_REMOVAL && slot->remaining_ms > left_ms)
-            due_ms = clock->deadline_ms - left_ms;
-        if (due_ms < next_ms)
-            next_ms = due_ms;
+        settle_clock(group, clock);
+        bool runs = clock->kind != GLBP_CLOCK_NONE && clock->deadline_ms > now_ms;
+        slot->remaining_ms = runs ? (uint32_t)(clock->deadline_ms - now_ms) : 0;
+        slot->state = (uint8_t)state_of(group, slot->remaining_ms, clock);
+        slot->latency_us = clock->forwarder != NULL ? clock->forwarder->member->latency_us : 0;
+        if (clock->forwarder != NULL && slot->state != GLBP_SLOT_RETIRING)
+            clock->forwarder->shared++;
+        uint64_t at_ms = due_ms(group, slot->remaining_ms, clock);
+        if (at_ms < next_ms)
+            next_ms = at_ms;
     }
     return next_ms;
 }
 
 /* A member's weight over the slots that it forwards (http.md, shares): floor first, what remains
- * goes one by one to the lowest slots, and nobody with any weight gets none. */
+ * goes one by one to the lowest slots, and no slot gets nothing while there is any weight. */
 static void share_weights(struct glbp_group *group)
 {
     for (size_t i = 0; i < group->draft.slots_n; i++) {
         struct glbp_slot_entry *slot = &group->draft.slots[i];
-        struct glbp_tally *forwarder = tally_of(group, slot->forwarder);
+        struct glbp_tally *forwarder = group->clocks[i].forwarder;
         slot->share = 0;
         if (forwarder == NULL || slot->state == GLBP_SLOT_RETIRING)
             continue;

@@ -38,7 +38,6 @@ static void add_member(struct glbp_group *group, const struct glbp_member_entry 
 {
     size_t at = group->draft.members_n++;
     struct glbp_member_entry *ret = &group->draft.members[at];
-    group->tally[at] = (struct glbp_tally){.member = member};
     if (member != NULL && glbp_member_known(member)) {
         memcpy(ret->node, member->node, sizeof(ret->node));
         ret->addr = member->addr;
@@ -49,6 +48,10 @@ static void add_member(struct glbp_group *group, const struct glbp_member_entry 
         *ret = *entry;
     }
     ret->state = (uint8_t)state_of(entry, member);
+    group->tally[at] = (struct glbp_tally){
+        .member = member,
+        .live = ret->state == GLBP_MEMBER_LIVE,
+    };
 }
 
 /* Merges the published members with the nodes known; a node that is not live is no new member.
@@ -323,7 +326,7 @@ static struct glbp_slot_clock clock_of(struct glbp_group *group, const struct gl
 {
     const struct glbp_table *table = &group->table;
     uint64_t now_ms = group->now.mono_ms;
-    struct glbp_slot_clock clock = {.slot = slot->slot};
+    struct glbp_slot_clock clock = {.kind = GLBP_CLOCK_NONE};
     if (slot->remaining_ms > 0) {
         const struct glbp_member_entry *owner = glbp_table_member(table, slot->owner);
         bool live = owner != NULL && owner->state == GLBP_MEMBER_LIVE;

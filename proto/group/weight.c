@@ -11,6 +11,13 @@ static uint32_t checked_weight(const struct glbp_group *group)
     return decrement < max ? max - decrement : 0;
 }
 
+/* Within a maximum that a reload may have lowered since. */
+static uint32_t commanded_weight(const struct glbp_group *group)
+{
+    uint32_t weight = group->weighting.command_weight;
+    return weight < group->config.weight_max ? weight : group->config.weight_max;
+}
+
 /* weight x min(1, target / latency), rounded down to a step, but never below one: a slow gateway
  * gets fewer clients, only a check takes it out. */
 static uint32_t scale_by_latency(const struct glbp_group *group, uint32_t weight)
@@ -66,7 +73,7 @@ bool glbp_weight_settle(struct glbp_group *group)
     bool draining = weighting->drain_commanded || weighting->health.drain;
     weighting->eligible = fit && group->link == GLBP_LINK_UP;
     weighting->weight =
-        weighting->commanded ? weighting->command_weight : scale_by_latency(group, checked);
+        weighting->commanded ? commanded_weight(group) : scale_by_latency(group, checked);
 
     self->weight = weighting->weight;
     self->weight_max = group->config.weight_max;
