@@ -212,9 +212,9 @@ void sim_host_start(struct sim_host *host)
     host->sent = 0;
     memcpy(host->reaches, host->peers, host->world->hosts_n);
     keep(host); /* the incarnation, before a word is sent */
-    sim_host_link(host, host->link);
     in.as.health.unknown = host->has_checks ? 1 : 0;
-    sim_host_step(host, &in);
+    sim_host_step(host, &in); /* before the first hello: without checks it is eligible at once */
+    sim_host_link(host, host->link);
     if (host->has_checks)
         sim_host_check(host);
 }

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 /* glbp-sim: the simulator's command line. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -30,6 +30,19 @@ void sim_net_heal(struct sim_world *world)
     world->net.dup_permille = 0;
 }
 
+uint64_t sim_net_flushed_ms(const struct sim_world *world)
+{
+    uint64_t last_ms = world->now_ms;
+
+    for (size_t i = 0; i < world->heap.n; i++) {
+        const struct sim_event *event = &world->heap.events[i];
+
+        if (event->kind == SIM_DELIVER && event->at_ms > last_ms)
+            last_ms = event->at_ms;
+    }
+    return last_ms;
+}
+
 static struct sim_packet *packet_new(struct sim_world *world)
 {
     struct sim_packet *packet = world->net.free;

@@ -51,6 +51,9 @@ void sim_net_cut(struct sim_world *world, size_t from, size_t to, bool http, boo
 /* Lifts every cut, loss, delay and clog. */
 void sim_net_heal(struct sim_world *world);
 
+/* When the last packet that is on its way now will arrive; now_ms if none is. */
+uint64_t sim_net_flushed_ms(const struct sim_world *world);
+
 /* Carries out one send of a step. */
 void sim_net_send(struct sim_host *host, const struct glbp_send *send);
 

@@ -44,7 +44,8 @@ struct run {
     uint64_t *two_ms;    /* hosts_n, by part: since when it has two AVGs; 0 it has not */
     uint64_t settled_ms; /* CALL_EQUAL passed */
     uint64_t *sent;      /* hosts_n: then */
-    uint64_t tables, changes;
+    uint64_t *tables;    /* hosts_n: then */
+    uint64_t changes;
     uint32_t put_off;
 };
 
@@ -146,9 +147,9 @@ static uint64_t slack_ms(const struct run *run)
 
 static void begin_peace(struct run *run)
 {
-    uint64_t now_ms = run->world->now_ms, slack = slack_ms(run);
+    uint64_t last_ms = sim_net_flushed_ms(run->world), slack = slack_ms(run);
     uint64_t hold_ms = run->setup.hold_ms, hello_ms = run->setup.hello_ms;
-    uint64_t settle_ms = now_ms + hold_ms + slack, quiet_ms;
+    uint64_t settle_ms = last_ms + hold_ms + slack, quiet_ms; /* what was held back is a fault */
 
     if (run->setup.preempt_ms > 0)
         settle_ms += run->setup.preempt_ms + 2 * hold_ms;
@@ -220,15 +221,6 @@ static bool on_its_way(struct run *run, enum call call)
     return false;
 }
 
-static uint64_t tables_made(const struct run *run)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < run->world->hosts_n; i++)
-        sum += run->check.hosts[i].tables;
-    return sum;
-}
-
 static uint64_t state_changes(const struct run *run)
 {
     uint64_t sum = 0;
@@ -245,10 +237,11 @@ static void settle(struct run *run)
     equal_tables(run);
     run->check.settled = run->shape != SHAPE_PATTERN;
     run->settled_ms = run->world->now_ms;
-    run->tables = tables_made(run);
     run->changes = state_changes(run);
-    for (size_t i = 0; i < run->world->hosts_n; i++)
+    for (size_t i = 0; i < run->world->hosts_n; i++) {
         run->sent[i] = run->world->hosts[i].sent;
+        run->tables[i] = run->check.hosts[i].tables;
+    }
 }
 
 static void watch(struct run *run)
@@ -278,12 +271,18 @@ static void check_rates(struct run *run)
 {
     struct sim_world *world = run->world;
     uint64_t length_ms = world->now_ms - run->settled_ms;
-    uint64_t tables = tables_made(run) - run->tables;
     uint64_t changes = state_changes(run) - run->changes;
-    uint64_t slices = 1 + world->hosts_n / 4;
+    uint64_t slices = 1 + world->hosts_n / 4, tables = 0;
 
-    if (tables > 8 + 2 * world->hosts_n + length_ms / run->setup.hold_ms)
-        sim_fail(world, "war: %" PRIu64 " tables in %" PRIu64 " ms of peace", tables, length_ms);
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        uint64_t made = run->check.hosts[i].tables - run->tables[i];
+
+        tables += made;
+        /* of each slot: moved, retiring, removed, returned */
+        if (made > 8 + 4 * world->hosts_n + length_ms / run->setup.hold_ms)
+            sim_fail(world, "war: %s made %" PRIu64 " tables in %" PRIu64 " ms of peace",
+                     world->hosts[i].label, made, length_ms);
+    }
     if (run->shape == SHAPE_PATTERN && changes > 4 * world->hosts_n)
         sim_fail(world, "war: %" PRIu64 " changes of state in %" PRIu64 " ms", changes, length_ms);
     for (size_t i = 0; i < world->hosts_n; i++) {
@@ -432,6 +431,7 @@ void sim_run(const struct sim_options *options, struct sim_result *ret)
     run->part_of = sim_alloc(world->hosts_n);
     run->in = sim_alloc(world->hosts_n);
     run->sent = sim_alloc(world->hosts_n * sizeof run->sent[0]);
+    run->tables = sim_alloc(world->hosts_n * sizeof run->tables[0]);
     run->two_ms = sim_alloc(world->hosts_n * sizeof run->two_ms[0]);
     world->hooks = (struct sim_hooks){run, before, after, on_call, life, probed};
     if (options->verbose) {

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "tests/sim/workers.h"
 
 #include <inttypes.h>

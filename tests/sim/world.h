@@ -154,7 +154,7 @@ uint64_t sim_hash_of(uint64_t hash, const void *data, size_t len);
 /* The config that a host has when nobody says otherwise: glbpd's defaults. */
 void sim_host_defaults(struct sim_host *host);
 
-/* Starts the agent: incarnation = max(wall, kept + 1), then link, then checks. Not running before.
+/* Starts the agent: incarnation = max(wall, kept + 1), then health, then link. Not running before.
  */
 void sim_host_start(struct sim_host *host);
 
