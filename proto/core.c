@@ -303,9 +303,8 @@ static void confirm(struct glbp_group *group)
     }
     if (!group->follow.present || strcmp(group->follow.node, group->table.stamp.avg) != 0)
         return;
-    const struct glbp_member *avg = glbp_member_find_id(group, group->follow.id);
-    if (avg != NULL && avg->alive_ms > group->confirmed_ms)
-        group->confirmed_ms = avg->alive_ms;
+    if (group->follow.alive_ms > group->confirmed_ms)
+        group->confirmed_ms = group->follow.alive_ms;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

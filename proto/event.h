@@ -67,7 +67,8 @@ enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };
     X(GLBP_WHY_STALLED, "stalled", "stood still for %s ms, hold %l")                               \
     X(GLBP_WHY_SHUTDOWN, "shutdown", "shutting down")                                              \
     X(GLBP_WHY_TIMERS, "timers", "its hello or hold time differs")                                 \
-    X(GLBP_WHY_HEAD, "head", "its load balancing, refresh or hold time differs from the AVG's")
+    X(GLBP_WHY_HEAD, "head",                                                                       \
+      "its load balancing, refresh or hold time differs from ours, and counts")
 
 #define GLBP_REASON_ENUM(name, machine, text) name,
 enum glbp_reason { GLBP_REASONS(GLBP_REASON_ENUM) GLBP_REASON_COUNT };

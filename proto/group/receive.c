@@ -215,6 +215,7 @@ static void begin_incarnation(struct glbp_group *group, struct glbp_member *memb
 {
     glbp_member_identify(group, member, group->msg.incarnation);
     member->resigned = false;
+    member->direct_ms = 0; /* a gap over a restart is none of `max_gap_ms` */
     member->direct_seq = 0;
     member->known_seq = 0;
     member->unlisted_hellos = glbp_listing_hellos(group);

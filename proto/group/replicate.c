@@ -249,6 +249,20 @@ void glbp_replicate_adopt_members(struct glbp_group *group)
     }
 }
 
+/* Once an AVG: what it decides for all is not what our own config says. */
+static void tell_differing(struct glbp_group *group, const struct glbp_stamp *before)
+{
+    const struct glbp_head *head = &group->table.head;
+    bool differs = head->load_balancing != group->config.load_balancing ||
+                   head->refresh_ms != group->config.refresh_ms ||
+                   head->hold_ms != group->config.hold_ms;
+    if (!differs || before->term == group->table.stamp.term)
+        return;
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_CONFIG_DIFFERS);
+    memcpy(event->node, group->table.stamp.avg, sizeof(event->node));
+    event->reason = GLBP_WHY_HEAD;
+}
+
 static void apply(struct glbp_group *group)
 {
     struct glbp_gather *gather = &group->gather;
@@ -265,6 +279,7 @@ static void apply(struct glbp_group *group)
     group->out->table_changed = true;
     glbp_replicate_adopt_members(group);
     glbp_member_forget(group);
+    tell_differing(group, &before);
     count_mismatches(group);
     for (size_t i = 0; i < group->members_n; i++)
         group->members[i].behind_since_ms = GLBP_NEVER_MS;

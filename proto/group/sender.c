@@ -75,6 +75,8 @@ static void echo(struct glbp_group *group, uint64_t held)
 
 static struct glbp_unproven *unproven_find(struct glbp_group *group, uint64_t id)
 {
+    if (group->unproven_n == 0)
+        return NULL;
     for (size_t i = 0; i < GLBP_UNPROVEN_MAX; i++)
         if (group->unproven[i].node[0] != '\0' && group->unproven[i].id == id)
             return &group->unproven[i];
@@ -92,6 +94,8 @@ static void unproven_note(struct glbp_group *group)
         for (size_t i = 1; i < GLBP_UNPROVEN_MAX && entry->node[0] != '\0'; i++)
             if (group->unproven[i].heard_ms < entry->heard_ms || group->unproven[i].node[0] == '\0')
                 entry = &group->unproven[i];
+        if (entry->node[0] == '\0')
+            group->unproven_n++;
         memset(entry, 0, sizeof(*entry));
         memcpy(entry->node, msg->node, sizeof(entry->node));
         entry->incarnation = msg->incarnation;
@@ -234,8 +238,10 @@ struct glbp_sender *glbp_sender_take(struct glbp_group *group, bool is_signed)
     glbp_window_take(&sender->window, msg->seq);
 
     struct glbp_unproven *entry = unproven_find(group, msg->id);
-    if (entry != NULL)
+    if (entry != NULL) {
         memset(entry, 0, sizeof(*entry));
+        group->unproven_n--;
+    }
     return sender;
 }
 
