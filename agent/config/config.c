@@ -82,18 +82,17 @@ static void syntax_mistake(struct glbp_mistakes *mistakes, const json_error_t *e
     static const struct {
         const char *needle, *hint;
     } hints[] = {
+        {"near '/'", ": JSON has no comments"},
+        {"near '#'", ": JSON has no comments"},
+        {"near '''", ": JSON quotes with \""},
         {"invalid escape", ": write \\\\ or / for a single \\ in a path"},
         {"near end of file", ": is the file whole?"},
         {"premature end of input", ": is the file whole?"},
         {"expected near '}'", ": is there a comma too many?"},
         {"expected near ']'", ": is there a comma too many?"},
         {"expected near '\"", ": is a comma or colon missing?"},
-        {"invalid token near '/'", ": JSON has no comments"},
-        {"invalid token near '#'", ": JSON has no comments"},
-        {"invalid token near '''", ": JSON quotes with \""},
         {"unexpected newline", ": is a closing \" missing?"},
         {"unable to decode byte", ": save the file as UTF-8"},
-        {"real number overflow", ""},
     };
     const char *hint = "";
 

@@ -5,6 +5,7 @@
 #include "agent/config/keys.h"
 
 #define WORD_MAX 40 /* longer than any key */
+#define FAR_MAX  4  /* further off is no misspelling */
 
 const struct glbp_key_row *glbp_keys_find(const char *prefix, const char *key)
 {
@@ -17,7 +18,7 @@ const struct glbp_key_row *glbp_keys_find(const char *prefix, const char *key)
     return NULL;
 }
 
-/* What counts of a word; returns its length. */
+/* What counts of a word; returns its length, WORD_MAX if it is longer. */
 static size_t fold(const char *word, char ret[WORD_MAX])
 {
     size_t len = 0;
@@ -75,9 +76,11 @@ static const char *leaf(const char *path)
 const char *glbp_keys_suggest(const char *prefix, const char *key)
 {
     size_t prefix_len = strlen(prefix);
-    size_t least = strlen(key) / 3 + 1; /* further off is no misspelling */
+    size_t least = strlen(key) / 3 + 1;
     const char *best = NULL;
 
+    if (least > FAR_MAX)
+        least = FAR_MAX;
     for (size_t i = 0; i < glbp_keys_n; i++) {
         const char *path = glbp_keys[i].path;
         size_t distance;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_SIZE 200
+#define PATH_SIZE  200
+#define SHOWN_MAX  60 /* bytes of a text that are shown */
+#define QUOTE_SIZE (SHOWN_MAX + 16)
+#define SECRET_MIN 32 /* hex digits in a row that may be a key */
 
 struct glbp_mistake {
     struct glbp_position position;
@@ -15,7 +18,7 @@ struct glbp_mistake {
 };
 
 static void add(struct glbp_mistakes *mistakes, struct glbp_position position, bool on_key,
-                const char *path, const char *format, va_list args)
+                const char *before, const char *format, va_list args)
 {
     struct glbp_mistake *grown =
         reallocarray(mistakes->list, mistakes->n + 1, sizeof *mistakes->list);
@@ -26,7 +29,7 @@ static void add(struct glbp_mistakes *mistakes, struct glbp_position position, b
         mistakes->list = grown;
     if (vasprintf(&what, format, args) < 0)
         what = NULL;
-    if (what != NULL && asprintf(&text, "%s%s%s", path, path[0] == '\0' ? "" : ": ", what) < 0)
+    if (what != NULL && asprintf(&text, "%s%s", before, what) < 0)
         text = NULL;
     free(what);
     if (grown == NULL || text == NULL) {
@@ -47,15 +50,57 @@ static struct glbp_position find(const struct glbp_mistakes *mistakes, const str
     return glbp_position_find(mistakes->text, mistakes->len, path, on_key);
 }
 
+/* "groups[0].id: "; "" for the whole file. */
+static void front(const struct glbp_path *path, char ret[PATH_SIZE])
+{
+    glbp_path_text(path, ret, PATH_SIZE - 2);
+    if (ret[0] != '\0')
+        memcpy(ret + strlen(ret), ": ", 3);
+}
+
 void glbp_mistake(struct glbp_mistakes *mistakes, const struct glbp_path *path, const char *format,
                   ...)
 {
     char text[PATH_SIZE];
     va_list args;
 
-    glbp_path_text(path, text, sizeof text);
+    front(path, text);
     va_start(args, format);
     add(mistakes, find(mistakes, path, false), false, text, format, args);
+    va_end(args);
+}
+
+/* text in quotes, as far as people should see it. */
+static void quote(const char *text, char ret[QUOTE_SIZE])
+{
+    const char *host = strstr(text, "://");
+    const char *user_end = host == NULL ? NULL : strchr(host, '@');
+    size_t len = strlen(text);
+    size_t cut = len;
+
+    if (strspn(text, "0123456789abcdefABCDEF") >= SECRET_MIN || user_end != NULL) {
+        snprintf(ret, QUOTE_SIZE, "\"***%.*s\"", SHOWN_MAX / 2, user_end == NULL ? "" : user_end);
+        return;
+    }
+    if (len > SHOWN_MAX)
+        cut = SHOWN_MAX;
+    while (cut > 0 && cut < len && ((uint8_t)text[cut] & 0xc0) == 0x80) /* not inside UTF-8 */
+        cut--;
+    snprintf(ret, QUOTE_SIZE, "\"%.*s%s\"", (int)cut, text, cut < len ? "..." : "");
+}
+
+void glbp_mistake_text(struct glbp_mistakes *mistakes, const struct glbp_path *path,
+                       const char *text, const char *format, ...)
+{
+    char where[PATH_SIZE + QUOTE_SIZE];
+    char quoted[QUOTE_SIZE];
+    va_list args;
+
+    front(path, where);
+    quote(text, quoted);
+    snprintf(where + strlen(where), sizeof where - strlen(where), "%s ", quoted);
+    va_start(args, format);
+    add(mistakes, find(mistakes, path, false), false, where, format, args);
     va_end(args);
 }
 
@@ -65,7 +110,7 @@ void glbp_mistake_key(struct glbp_mistakes *mistakes, const struct glbp_path *pa
     char text[PATH_SIZE];
     va_list args;
 
-    glbp_path_text(path, text, sizeof text);
+    front(path, text);
     va_start(args, format);
     add(mistakes, find(mistakes, path, true), true, text, format, args);
     va_end(args);

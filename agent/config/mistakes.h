@@ -22,6 +22,12 @@ struct glbp_mistakes {
 void glbp_mistake(struct glbp_mistakes *mistakes, const struct glbp_path *path, const char *format,
                   ...) __attribute__((format(printf, 3, 4)));
 
+/* The same, after the text that stands there in quotes: "\"10.0.0.300\" is no IPv4 address". It is
+ * cut where it is long; a password in a url, and what may be a key, are not shown. */
+void glbp_mistake_text(struct glbp_mistakes *mistakes, const struct glbp_path *path,
+                       const char *text, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* The same for a key that should not be there. */
 void glbp_mistake_key(struct glbp_mistakes *mistakes, const struct glbp_path *path,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));

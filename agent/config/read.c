@@ -118,10 +118,10 @@ static void wrong_name(struct reader *reader, const struct glbp_key_row *row, co
             meant = *name;
     }
     if (meant != NULL)
-        glbp_mistake(reader->mistakes, path, "\"%.60s\" is none of %s; did you mean \"%s\"?", text,
-                     list, meant);
+        glbp_mistake_text(reader->mistakes, path, text, "is none of %s; did you mean \"%s\"?", list,
+                          meant);
     else
-        glbp_mistake(reader->mistakes, path, "\"%.60s\" is none of %s", text, list);
+        glbp_mistake_text(reader->mistakes, path, text, "is none of %s", list);
 }
 
 static void read_enum(struct reader *reader, const struct glbp_key_row *row, const json_t *json,
@@ -172,7 +172,7 @@ static char *take_text(struct reader *reader, const struct glbp_key_row *row, co
     }
     why = judge(row, text);
     if (why != NULL) {
-        glbp_mistake(reader->mistakes, path, "\"%.60s\" %s", text, why);
+        glbp_mistake_text(reader->mistakes, path, text, "%s", why);
         return NULL;
     }
     copy = strdup(text);
@@ -198,7 +198,7 @@ static void read_time(struct reader *reader, const struct glbp_key_row *row, con
     }
     why = glbp_value_time(text, (uint64_t *)field(reader, row));
     if (why != NULL)
-        glbp_mistake(reader->mistakes, path, "\"%.60s\" %s", text, why);
+        glbp_mistake_text(reader->mistakes, path, text, "%s", why);
 }
 
 /* ---- arrays ---- */

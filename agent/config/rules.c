@@ -24,7 +24,7 @@ static void settle_node(struct glbp_draft *draft, struct glbp_mistakes *mistakes
 
     if (glbp_draft_given(draft->json, NULL, "node") != NULL) {
         if (node != NULL && !glbp_node_valid(node, strlen(node)))
-            glbp_mistake(mistakes, path, "\"%s\" is no node name: 1 to 63 of a-z 0-9 . _ -", node);
+            glbp_mistake_text(mistakes, path, node, "is no node name: 1 to 63 of a-z 0-9 . _ -");
     } else {
         if (gethostname(host, sizeof host - 1) != 0)
             host[0] = '\0';

@@ -67,7 +67,7 @@ static void settle_key(struct glbp_key_draft *draft, struct glbp_mistakes *mista
     else if (glbp_draft_given(draft->json, NULL, "file") == NULL)
         glbp_mistake(mistakes, path, "has no \"file\"");
     if (why != NULL)
-        glbp_mistake(mistakes, GLBP_AT(path, "file"), "\"%s\" %s", draft->file, why);
+        glbp_mistake_text(mistakes, GLBP_AT(path, "file"), draft->file, "%s", why);
     ret->id = draft->id;
     ret->accept_from_ms = draft->accept_from_ms;
     ret->accept_until_ms = draft->accept_until_ms;

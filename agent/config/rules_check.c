@@ -68,7 +68,7 @@ static void settle_url(struct glbp_check_draft *draft, const struct glbp_path *p
         why = is_http ? judge_http(draft->url)
                       : "is no check: begin it with http://, https:// or tcp://";
     if (why != NULL)
-        glbp_mistake(mistakes, GLBP_AT(path, "url"), "\"%.60s\" %s", draft->url, why);
+        glbp_mistake_text(mistakes, GLBP_AT(path, "url"), draft->url, "%s", why);
 }
 
 /* Says which kind it is, and moves the target. */
@@ -139,10 +139,10 @@ static void settle_http(struct glbp_check_draft *draft, const struct glbp_path *
     for (size_t i = 0; i < draft->headers.n; i++)
         if (draft->headers.items[i] != NULL && !is_header(draft->headers.items[i]))
             glbp_mistake(mistakes, GLBP_AT_INDEX(GLBP_AT(path, "headers"), i),
-                         "\"%.60s\" is no header: write \"Name: value\"", draft->headers.items[i]);
+                         "is no header: write \"Name: value\""); /* it may hold a secret */
     if (check->ca != NULL && access(check->ca, R_OK) != 0)
-        glbp_mistake(mistakes, GLBP_AT(path, "ca"), "\"%s\" cannot be read: %s", check->ca,
-                     strerror(errno));
+        glbp_mistake_text(mistakes, GLBP_AT(path, "ca"), check->ca, "cannot be read: %s",
+                          strerror(errno));
     check->headers = draft->headers.items;
     check->headers_n = draft->headers.n;
     draft->headers = (struct glbp_texts){0};
@@ -172,8 +172,8 @@ static void settle_name(struct glbp_check_draft *drafts, size_t i, const struct 
     for (size_t j = 0; j < i; j++) {
         if (check->name != NULL && drafts[j].check.name != NULL &&
             strcmp(check->name, drafts[j].check.name) == 0) {
-            glbp_mistake(mistakes, GLBP_AT(path, "name"), "\"%s\" is the name of checks[%zu], too",
-                         check->name, j);
+            glbp_mistake_text(mistakes, GLBP_AT(path, "name"), check->name,
+                              "is the name of checks[%zu], too", j);
             return;
         }
     }

@@ -28,14 +28,14 @@ static void settle_name(struct glbp_group_draft *groups, size_t i, struct glbp_m
     if (glbp_mistakes_has(mistakes, GLBP_AT(path, "name")))
         return;
     if (why != NULL) {
-        glbp_mistake(mistakes, GLBP_AT(path, "name"), "\"%s\" %s", name, why);
+        glbp_mistake_text(mistakes, GLBP_AT(path, "name"), name, "%s", why);
         return;
     }
     memcpy(core->name, name, strlen(name) + 1);
     for (size_t j = 0; j < i; j++) {
         if (strcmp(groups[j].section.core.name, name) == 0) {
-            glbp_mistake(mistakes, GLBP_AT(path, "name"), "\"%s\" is the name of groups[%zu], too",
-                         name, j);
+            glbp_mistake_text(mistakes, GLBP_AT(path, "name"), name,
+                              "is the name of groups[%zu], too", j);
             return;
         }
     }
@@ -136,8 +136,9 @@ static void settle_url(struct glbp_draft *draft, struct glbp_group_draft *group,
     else
         return;
     if (!glbp_url_allowed(core, core->url))
-        glbp_mistake(mistakes, GLBP_AT(path, "url"), "\"%s\" %sis not in url_allow: the others %s",
-                     core->url, given ? "" : "(the default) ", "would refuse it");
+        glbp_mistake_text(mistakes, GLBP_AT(path, "url"), core->url,
+                          "%sis not in url_allow: the others %s", given ? "" : "(the default) ",
+                          "would refuse it");
 }
 
 /* Where browsers reach this group's pool at this agent (protocol.md section 3, key 23). */
@@ -158,7 +159,7 @@ static void settle_agent_url(const struct glbp_draft *draft, struct glbp_group_c
         glbp_mistake(mistakes, path, "is too long: with /pool/%s it has more than %d bytes",
                      core->name, GLBP_URL_MAX);
     else if (!glbp_url_allowed(core, core->agent_url))
-        glbp_mistake(mistakes, path, "\"%s\" is not in url_allow: the others would refuse it", url);
+        glbp_mistake_text(mistakes, path, url, "is not in url_allow: the others would refuse it");
 }
 
 static void settle_url_allow(const struct glbp_draft *draft, struct glbp_group_config *core)
@@ -178,8 +179,8 @@ static void check_url_allow(const struct glbp_draft *draft, struct glbp_mistakes
         const char *why = rule == NULL ? NULL : glbp_value_url_rule(rule);
 
         if (why != NULL)
-            glbp_mistake(mistakes, GLBP_AT_INDEX(GLBP_AT(NULL, "url_allow"), i), "\"%.60s\" %s",
-                         rule, why);
+            glbp_mistake_text(mistakes, GLBP_AT_INDEX(GLBP_AT(NULL, "url_allow"), i), rule, "%s",
+                              why);
     }
 }
 

@@ -23,7 +23,7 @@ static bool settle_listen(const struct glbp_draft *draft, struct glbp_mistakes *
         return false;
     why = glbp_value_address(text, port, ret);
     if (why != NULL)
-        glbp_mistake(mistakes, GLBP_AT(GLBP_AT(NULL, "http"), key), "\"%s\" %s", text, why);
+        glbp_mistake_text(mistakes, GLBP_AT(GLBP_AT(NULL, "http"), key), text, "%s", why);
     return why == NULL;
 }
 
@@ -51,7 +51,7 @@ static void settle_hosts(struct glbp_draft *draft, struct glbp_mistakes *mistake
         const char *why = text == NULL ? NULL : glbp_value_endpoint(text, host, &port);
 
         if (why != NULL)
-            glbp_mistake(mistakes, GLBP_AT_INDEX(path, i), "\"%s\" %s", text, why);
+            glbp_mistake_text(mistakes, GLBP_AT_INDEX(path, i), text, "%s", why);
     }
     draft->config->http.hosts = draft->hosts.items;
     draft->config->http.hosts_n = draft->hosts.n;
@@ -70,8 +70,10 @@ static void settle_cors(struct glbp_draft *draft, struct glbp_mistakes *mistakes
         const char *text = draft->cors.items[i];
         const char *why = text == NULL ? NULL : glbp_value_origin(text);
 
+        if (text != NULL && strcmp(text, "*") == 0)
+            why = "allows every origin: leave the others out";
         if (why != NULL)
-            glbp_mistake(mistakes, GLBP_AT_INDEX(path, i), "\"%s\" %s", text, why);
+            glbp_mistake_text(mistakes, GLBP_AT_INDEX(path, i), text, "%s", why);
     }
     draft->config->http.cors = draft->cors.items;
     draft->config->http.cors_n = draft->cors.n;

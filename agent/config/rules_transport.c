@@ -26,7 +26,7 @@ static bool take_address(struct glbp_mistakes *mistakes, const char *text, uint1
         return false;
     why = glbp_value_address(text, port, ret);
     if (why != NULL)
-        glbp_mistake(mistakes, path, "\"%s\" %s", text, why);
+        glbp_mistake_text(mistakes, path, text, "%s", why);
     return why == NULL;
 }
 
@@ -65,9 +65,8 @@ static void settle_listen(struct glbp_draft *draft, struct glbp_mistakes *mistak
     if (listen->port == 0)
         glbp_mistake(mistakes, path, "port 0: the others must know the port, %d say", PORT);
     if (is_multicast(listen))
-        glbp_mistake(mistakes, path,
-                     "\"%s\" is a multicast address: that is transport.multicast.group",
-                     draft->listen);
+        glbp_mistake_text(mistakes, path, draft->listen,
+                          "is a multicast address: that is transport.multicast.group");
 }
 
 /* A socket of `listen` reaches addresses of its own family, and IPv4 through [::]. */
@@ -96,8 +95,8 @@ static void settle_advertise(struct glbp_draft *draft, struct glbp_mistakes *mis
         return;
     config->transport.advertise_set = true;
     if (glbp_addr_is_any(advertise) || is_multicast(advertise))
-        glbp_mistake(mistakes, path, "\"%s\" is no address at which others reach this node",
-                     draft->advertise);
+        glbp_mistake_text(mistakes, path, draft->advertise,
+                          "is no address at which others reach this node");
     else
         check_reach(mistakes, config, advertise, path);
 }
@@ -114,17 +113,16 @@ static void settle_multicast(struct glbp_draft *draft, struct glbp_mistakes *mis
     config->transport.multicast =
         given != NULL || glbp_draft_given(draft->json, "transport", "peers") == NULL;
     if (interface != NULL && interface[strcspn(interface, " /")] != '\0')
-        glbp_mistake(mistakes, GLBP_AT(GLBP_AT(transport, "multicast"), "interface"),
-                     "\"%s\" is no interface name", interface);
+        glbp_mistake_text(mistakes, GLBP_AT(GLBP_AT(transport, "multicast"), "interface"),
+                          interface, "is no interface name");
     if (glbp_draft_given(given, NULL, "group") == NULL) {
         glbp_value_address(glbp_addr_is_v4(&config->transport.listen) ? GROUP_V4 : GROUP_V6, 0,
                            group);
     } else if (take_address(mistakes, draft->multicast_group, 0, path, group)) {
         if (!is_multicast(group))
-            glbp_mistake(mistakes, path,
-                         "\"%s\" is no multicast address (IPv4 224.0.0.0/4, "
-                         "IPv6 ff00::/8)",
-                         draft->multicast_group);
+            glbp_mistake_text(mistakes, path, draft->multicast_group,
+                              "is no multicast address (IPv4 224.0.0.0/4, "
+                              "IPv6 ff00::/8)");
         else if (group->port != 0)
             glbp_mistake(mistakes, path, "takes no port: it is that of transport.listen");
         else if (glbp_addr_is_v4(group) != glbp_addr_is_v4(&config->transport.listen))
@@ -145,12 +143,12 @@ static void settle_peer(struct glbp_draft *draft, struct glbp_mistakes *mistakes
     const char *why = glbp_value_endpoint(text, host, &port);
 
     if (why != NULL || port == 0) {
-        glbp_mistake(mistakes, path, "\"%s\" %s", text, why != NULL ? why : "has port 0");
+        glbp_mistake_text(mistakes, path, text, "%s", why != NULL ? why : "has port 0");
         return;
     }
     if (glbp_value_is_address(host, &addr)) {
         if (glbp_addr_is_any(&addr) || is_multicast(&addr))
-            glbp_mistake(mistakes, path, "\"%s\" is no address of another node", text);
+            glbp_mistake_text(mistakes, path, text, "is no address of another node");
         else
             check_reach(mistakes, config, &addr, path);
     }
