@@ -1,0 +1,136 @@
+/* Another config while checks run: state stays with group and name. */
+#include <string.h>
+
+#include "tests/unit/check_rig.h"
+
+static struct server server;
+
+static void open_both(void)
+{
+    rig_open();
+    server_open(&server, &rig.loop);
+    server.head = SERVER_OK_HEAD;
+}
+
+static void close_both(void)
+{
+    server_close(&server);
+    rig_close();
+}
+
+static void reload(void)
+{
+    ck_assert_int_eq(glbp_checks_reload(rig.checks, &rig.config), 0);
+}
+
+START_TEST(a_reload_that_changes_nothing_tells_nothing)
+{
+    unsigned healths;
+
+    rig_add_http(0, "health", server.port)->interval_ms = 5000;
+    rig_add(0, "drain", GLBP_CHECK_FILE, "/nowhere/at/all")->drain = true;
+    rig_start();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_UP) && rig_is("drain", GLBP_VERDICT_UP));
+    rig_run(50);
+    healths = rig.healths[0];
+    for (int i = 0; i < 20; i++)
+        reload();
+    rig_run(200);
+    ck_assert_uint_eq(rig.healths[0], healths);
+    ck_assert_uint_eq(rig_check("health")->changes_told, 1);
+    ck_assert_uint_eq(rig_runs("health"), 2); /* nor does the next run come sooner */
+}
+END_TEST
+
+START_TEST(a_check_keeps_its_verdict_by_name_and_takes_new_values)
+{
+    struct glbp_check_config first;
+
+    rig_add_http(0, "health", server.port);
+    rig_add(0, "other", GLBP_CHECK_FILE, "/nowhere/at/all");
+    server.head = SERVER_503;
+    rig_start();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_DOWN) && rig_is("other", GLBP_VERDICT_UP));
+    ck_assert_uint_eq(rig.health[0].decrement, 10);
+
+    /* Another order, another decrement. */
+    first = rig.check_configs[0][0];
+    rig.check_configs[0][0] = rig.check_configs[0][1];
+    rig.check_configs[0][1] = first;
+    rig.check_configs[0][1].decrement = 25;
+    reload();
+    rig_until(9000, rig.health[0].decrement == 25);
+    ck_assert_uint_eq(rig.health[0].unknown, 0);
+    ck_assert_uint_eq(rig_check("health")->changes, 0);
+
+    server.head = SERVER_OK_HEAD;
+    rig_until(9000, rig.health[0].decrement == 0);
+    ck_assert_uint_eq(rig_check("health")->changes, 1);
+}
+END_TEST
+
+START_TEST(checks_come_and_go)
+{
+    unsigned runs;
+
+    rig_add_http(0, "old", server.port)->interval_ms = 50;
+    rig_add(0, "stays", GLBP_CHECK_FILE, "/nowhere/at/all");
+    rig_start();
+    rig_until(9000, rig_is("old", GLBP_VERDICT_UP) && rig_is("stays", GLBP_VERDICT_UP));
+    rig.groups[0].checks_n = 0;
+    rig_add_http(0, "new", server.port);
+    rig_add(0, "stays", GLBP_CHECK_FILE, "/nowhere/at/all");
+    reload();
+    rig_until(9000, rig.health[0].unknown == 1); /* only the new one */
+    runs = rig_runs("old");
+    rig_until(9000, rig_is("new", GLBP_VERDICT_UP));
+    rig_run(200);
+    ck_assert_uint_eq(rig_runs("old"), runs);
+    rig.groups[0].checks_n = 0;
+    reload();
+    rig_until(9000, rig.health[0].latency_us == 0);
+    ck_assert_uint_eq(rig.health[0].unknown, 0);
+}
+END_TEST
+
+START_TEST(a_silent_bff_is_found_in_a_storm_of_reloads)
+{
+    rig_add_http(0, "health", server.port)->timeout_ms = 200;
+    server.head = NULL;
+    rig_start();
+    for (int i = 0; i < 500; i++) {
+        reload();
+        rig_run(2);
+    }
+    ck_assert(rig_is("health", GLBP_VERDICT_DOWN));
+}
+END_TEST
+
+START_TEST(a_stop_in_the_middle_of_everything)
+{
+    rig_add_http(0, "health", server.port);
+    rig_add(0, "name", GLBP_CHECK_TCP, "tcp://hang.test:1");
+    server.head = NULL;
+    rig_start();
+    rig_probe("bff-2", rig_url(server.port, ""), 500);
+    rig_probe("bff-3", "http://hang.test", 500);
+    rig_until(9000, server.connections >= 2 && rig_lookups().running == 1);
+    reload();
+}
+END_TEST
+
+Suite *check_reload_suite(void)
+{
+    Suite *suite = suite_create("check reload");
+    TCase *tcase = tcase_create("reload");
+
+    tcase_add_checked_fixture(tcase, open_both, close_both);
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, a_reload_that_changes_nothing_tells_nothing);
+    tcase_add_test(tcase, a_check_keeps_its_verdict_by_name_and_takes_new_values);
+    tcase_add_test(tcase, checks_come_and_go);
+    tcase_add_test(tcase, a_silent_bff_is_found_in_a_storm_of_reloads);
+    tcase_add_test(tcase, a_stop_in_the_middle_of_everything);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
