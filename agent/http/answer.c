@@ -129,6 +129,10 @@ static void add_headers(struct MHD_Response *response, const struct glbp_request
         add(response, MHD_HTTP_HEADER_CONTENT_TYPE, GLBP_TYPE_JSON);
     else if (answer->type != NULL)
         add(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+    if (answer->close)
+        add(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (answer->bare)
+        return;
     add(response, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
     add(response, "GLBP-Served-By", settings->node);
     if (!answer->admin)
@@ -144,8 +148,6 @@ static void add_headers(struct MHD_Response *response, const struct glbp_request
         add(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after_s != 0)
         add_uint(response, MHD_HTTP_HEADER_RETRY_AFTER, answer->retry_after_s);
-    if (answer->close)
-        add(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 enum MHD_Result glbp_answer_send(const struct glbp_request *request,

@@ -41,6 +41,7 @@ struct glbp_answer {
     bool vary_accept;
     bool admin; /* of /status and /metrics: no other origin may read it */
     bool close;
+    bool bare; /* as few headers as can be: the request left no room for more */
     char error_buf[GLBP_ERROR_SIZE]; /* storage for an error that is no constant */
 };
 

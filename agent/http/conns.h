@@ -27,7 +27,7 @@ struct glbp_conn {
     /* The request under way; of the thread that serves this connection. */
     bool vetted;
     bool answering;
-    bool bad_escape;    /* %00 in path or query */
+    bool bad_target;    /* a NUL, control character or blank in path or query */
     const char *target; /* as it came, of target_len bytes up to its first NUL */
     size_t target_len;
 };

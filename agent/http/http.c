@@ -1,5 +1,3 @@
-#include "agent/http/http.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,8 +10,8 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/http/inside.h"
 #include "agent/http/listen.h"
-#include "agent/http/server.h"
 #include "agent/log.h"
 
 #define NICE              5
@@ -25,12 +23,6 @@
 #define WANTED_MS         5000
 #define STOP_MS           1000
 #define STOP_STEP_MS      5
-
-struct glbp_http {
-    struct glbp_server_context context;
-    struct glbp_server *public;
-    struct glbp_server *admin;
-};
 
 /* ---- limits ---- */
 

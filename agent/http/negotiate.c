@@ -126,8 +126,8 @@ bool glbp_host_is_local(const char *host)
     if (host == NULL)
         return false;
     size_t len = bare_len(host);
-    if (len >= 2 && host[0] == '[')
-        return glbp_addr_parse(host + 1, len - 2, &addr);
+    if (host[0] == '[')
+        return host[len - 1] == ']' && glbp_addr_parse(host + 1, len - 2, &addr);
     return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
            glbp_addr_parse(host, len, &addr);
 }

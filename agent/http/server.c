@@ -12,7 +12,7 @@
 
 /* Beside the request's header a connection's pool holds what libmicrohttpd notes of each field and
  * the header of the answer. An idle connection costs the whole pool. */
-#define POOL_EXTRA 1536
+#define POOL_EXTRA 2048
 
 struct glbp_server {
     struct glbp_server_context *context;
@@ -87,7 +87,7 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
     struct glbp_conn *conn = conn_of(connection);
     if (conn != NULL) {
         conn->vetted = false;
-        glbp_vet_target(conn, target);
+        glbp_vet_target(conn, connection, target);
     }
     return conn;
 }
@@ -122,6 +122,7 @@ static enum MHD_Result vet(struct glbp_server *server, struct glbp_conn *conn,
     } else if (refusal != NULL) {
         count(&server->context->refused_request);
         glbp_answer_error(&answer, refusal->status, refusal->error);
+        answer.bare = refusal->status == MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
         if (refusal->status == MHD_HTTP_METHOD_NOT_ALLOWED)
             answer.allow = "GET, HEAD, OPTIONS";
     } else {
@@ -195,9 +196,9 @@ static struct MHD_Daemon *start_daemon(struct glbp_server *server)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, on_accept, server, on_request, server,
         MHD_OPTION_LISTEN_SOCKET, server->fd, MHD_OPTION_CONNECTION_LIMIT, limit,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->per_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool_size(server), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape,
-        server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool_size(server), MHD_OPTION_URI_LOG_CALLBACK,
+        on_target, server, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, server,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, server, MHD_OPTION_THREAD_POOL_SIZE, options->threads, MHD_OPTION_END);
 }
 

@@ -14,6 +14,7 @@ enum refusal {
     BAD_TARGET,
     BAD_NAME,
     BAD_VALUE,
+    NO_HOST,
     TWO_HOSTS,
     TWO_LENGTHS,
     LENGTH_AND_ENCODING,
@@ -27,9 +28,10 @@ enum refusal {
 
 static const struct glbp_refusal refusals[] = {
     [NUL_INSIDE] = {MHD_HTTP_BAD_REQUEST, "a NUL in the request"},
-    [BAD_TARGET] = {MHD_HTTP_BAD_REQUEST, "a NUL or control character in path or query"},
+    [BAD_TARGET] = {MHD_HTTP_BAD_REQUEST, "a NUL, control character or blank in path or query"},
     [BAD_NAME] = {MHD_HTTP_BAD_REQUEST, "a header name with a character that is not allowed"},
     [BAD_VALUE] = {MHD_HTTP_BAD_REQUEST, "a carriage return in a header value"},
+    [NO_HOST] = {MHD_HTTP_BAD_REQUEST, "no Host"},
     [TWO_HOSTS] = {MHD_HTTP_BAD_REQUEST, "more than one Host"},
     [TWO_LENGTHS] = {MHD_HTTP_BAD_REQUEST, "more than one Content-Length or Transfer-Encoding"},
     [LENGTH_AND_ENCODING] = {MHD_HTTP_BAD_REQUEST, "both Content-Length and Transfer-Encoding"},
@@ -41,16 +43,26 @@ static const struct glbp_refusal refusals[] = {
     [TOO_LARGE] = {MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, "header too large"},
 };
 
-/* ---- the target ---- */
+/* ---- before the header ---- */
 
-void glbp_vet_target(struct glbp_conn *conn, const char *target)
+/* Where libmicrohttpd finds an error in a Content-Length or a cookie it sends the head of its
+ * answer twice. So it gets harmless ones to look at, before those of the request: it reads the
+ * first of a name only. */
+static const char no_length[] = "0";
+static const char no_cookie[] = "x";
+
+void glbp_vet_target(struct glbp_conn *conn, struct MHD_Connection *connection, const char *target)
 {
     conn->target = target;
     conn->target_len = strlen(target);
-    conn->bad_escape = false;
+    conn->bad_target =
+        MHD_set_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                 no_length) == MHD_NO ||
+        MHD_set_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE, no_cookie) ==
+            MHD_NO;
     for (const char *p = target; *p != '\0'; p++) {
-        if (iscntrl((unsigned char)*p) != 0)
-            conn->bad_escape = true;
+        if (iscntrl((unsigned char)*p) != 0 || *p == ' ')
+            conn->bad_target = true;
     }
 }
 
@@ -73,7 +85,7 @@ size_t glbp_vet_unescape(struct glbp_conn *conn, char *text)
             continue;
         }
         if (high == 0 && low == 0)
-            conn->bad_escape = true;
+            conn->bad_target = true;
         *out++ = (char)(high * 16 + low);
         p += 2;
     }
@@ -100,53 +112,58 @@ static bool is_blank(char c)
 
 /* From the NUL that ends a line to the first byte of the next: libmicrohttpd replaced a CR LF by
  * two NULs, a bare LF by one. */
-static const char *next_line(const struct walk *walk, const char *nul)
+static const char *next_line(const struct walk *walk)
 {
-    const char *next = nul + 1;
+    const char *next = walk->line + 1;
     if (next < walk->end && *next == '\0')
         next++;
     return next;
 }
 
-/* The NUL behind `text`, or the end. */
-static const char *text_end(const struct walk *walk, const char *text)
+/* Goes over the lines that begin with a blank, which continue the value before (obs-fold). Returns
+ * how many bytes they have without their blanks. */
+static size_t skip_folds(struct walk *walk)
 {
-    const char *nul = text < walk->end ? memchr(text, '\0', (size_t)(walk->end - text)) : NULL;
-    return nul != NULL ? nul : walk->end;
-}
-
-/* Goes over the lines that begin with a blank: they continue the value before (obs-fold). */
-static const char *skip_folds(struct walk *walk)
-{
-    const char *line = next_line(walk, walk->line);
-    while (line < walk->end && is_blank(*line)) {
-        walk->line = text_end(walk, line);
-        line = next_line(walk, walk->line);
+    size_t folded = 0;
+    const char *text = next_line(walk);
+    while (text < walk->end && is_blank(*text)) {
+        while (text < walk->end && is_blank(*text))
+            text++;
+        const char *nul = memchr(text, '\0', (size_t)(walk->end - text));
+        walk->line = nul != NULL ? nul : walk->end;
+        folded += (size_t)(walk->line - text);
+        text = next_line(walk);
     }
-    return line;
+    return folded;
 }
 
 /* libmicrohttpd cuts name and value at a NUL without a word. But every line still stands in the
  * read buffer: if the value that it reports is not where the next line has its own, bytes were
- * lost. Returns the name as it came (libmicrohttpd appends folded lines to it), NULL if lost. */
-static const char *check_place(struct walk *walk, const char *value)
+ * lost. Of a folded field it moves the name away, leaves NULs, and appends the folded text to the
+ * name, not to the value. Returns the length of the name as it came. */
+static size_t check_place(struct walk *walk, const char *name, size_t name_len, const char *value,
+                          size_t value_len)
 {
-    const char *line = skip_folds(walk);
-    const char *place = text_end(walk, line) + 1;
-    while (place < walk->end && is_blank(*place))
+    const char *place = next_line(walk);
+    bool moved = name != place;
+    if (!moved)
+        place += name_len + 1;
+    while (place < value && (is_blank(*place) || (moved && *place == '\0')))
         place++;
-    if (place >= walk->end || place != value) {
+    walk->line = value + value_len;
+    if (place != value || walk->line >= walk->end) {
         walk->nul = true;
-        return NULL;
+        return name_len;
     }
-    walk->line = text_end(walk, value);
-    return line;
+    size_t folded = skip_folds(walk);
+    if (moved != (folded > 0) || folded > name_len)
+        walk->nul = true;
+    return walk->nul ? name_len : name_len - folded;
 }
 
 /* Behind the last field stand the ends of its line and of the empty one: two to four NULs. */
 static void check_end(struct walk *walk)
 {
-    (void)skip_folds(walk);
     size_t len = walk->end > walk->line ? (size_t)(walk->end - walk->line) : 0;
     if (len < 2 || len > 4 || memcmp(walk->line, "\0\0\0", len) != 0)
         walk->nul = true;
@@ -163,30 +180,32 @@ static bool is_token(const char *name, size_t len)
     return len > 0;
 }
 
-/* As libmicrohttpd reads it, or as it came. */
-static bool is_name(const char *name, const char *came, const char *wanted)
+/* As libmicrohttpd reads the name, or as it came. */
+static bool is_name(const char *name, size_t name_len, size_t came_len, const char *wanted)
 {
-    return strcasecmp(name, wanted) == 0 || (came != NULL && strcasecmp(came, wanted) == 0);
+    size_t len = strlen(wanted);
+    return (len == name_len || len == came_len) && strncasecmp(name, wanted, len) == 0;
 }
 
 static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t value_len)
 {
     (void)kind;
-    (void)name_len;
     struct walk *walk = cls;
-    const char *came = walk->nul ? NULL : check_place(walk, value);
+    if (value == no_length || value == no_cookie)
+        return MHD_YES;
+    size_t came_len = walk->nul ? name_len : check_place(walk, name, name_len, value, value_len);
     walk->fields++;
-    if (came != NULL && !is_token(came, strlen(came)))
+    if (!is_token(name, came_len))
         walk->bad_name = true;
     if (memchr(value, '\r', value_len) != NULL)
         walk->bad_value = true;
-    if (is_name(name, came, MHD_HTTP_HEADER_HOST)) {
+    if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_HOST)) {
         walk->hosts++;
-    } else if (is_name(name, came, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
+    } else if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
         walk->lengths++;
         walk->length = value;
-    } else if (is_name(name, came, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+    } else if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
         walk->encodings++;
         walk->encoding = value;
     }
@@ -199,7 +218,8 @@ static bool known_method(const char *method)
            strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0;
 }
 
-static const struct glbp_refusal *judge(const struct walk *walk, const char *method)
+static const struct glbp_refusal *judge(const struct walk *walk, const char *method,
+                                        const char *version)
 {
     if (walk->nul)
         return &refusals[NUL_INSIDE];
@@ -207,6 +227,8 @@ static const struct glbp_refusal *judge(const struct walk *walk, const char *met
         return &refusals[BAD_NAME];
     if (walk->bad_value)
         return &refusals[BAD_VALUE];
+    if (walk->hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0)
+        return &refusals[NO_HOST];
     if (walk->hosts > 1)
         return &refusals[TWO_HOSTS];
     if (walk->lengths > 1 || walk->encodings > 1)
@@ -234,15 +256,16 @@ const struct glbp_refusal *glbp_vet(struct MHD_Connection *connection, const str
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     size_t size = info != NULL ? info->header_size : 0;
     struct walk walk = {.end = method + size, .line = version + strlen(version)};
-    if (conn->bad_escape)
+    if (conn->bad_target)
         return &refusals[BAD_TARGET];
-    /* The version follows the target and one blank; a NUL inside hid the rest of the target. */
-    if (version < method || version >= walk.end || conn->target + conn->target_len + 1 != version)
+    /* Method, target and version stand one blank apart; a NUL hid something of them. */
+    if (method + strlen(method) + 1 != conn->target ||
+        conn->target + conn->target_len + 1 != version || walk.line >= walk.end)
         return &refusals[NUL_INSIDE];
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
     if (!walk.nul)
         check_end(&walk);
-    if (size > header_max || size + walk.fields * FIELD_MEMORY + ANSWER_MEMORY > memory)
+    if (size > header_max || size + (walk.fields + 3) * FIELD_MEMORY + ANSWER_MEMORY > memory)
         return &refusals[TOO_LARGE];
-    return judge(&walk, method);
+    return judge(&walk, method, version);
 }

@@ -13,8 +13,8 @@ struct glbp_refusal {
     const char *error;
 };
 
-/* The target of the request line as it came, before libmicrohttpd takes it apart. */
-void glbp_vet_target(struct glbp_conn *conn, const char *target);
+/* The target of the request line as it came, before libmicrohttpd takes it apart and reads on. */
+void glbp_vet_target(struct glbp_conn *conn, struct MHD_Connection *connection, const char *target);
 
 /* Decodes %XX in `text` in place; %00 is noted as bad. Returns the new length. */
 size_t glbp_vet_unescape(struct glbp_conn *conn, char *text);

@@ -1,0 +1,5 @@
+#include "tests/unit/http_rig.h"
+Suite *limit_suite(void)
+{
+    return suite_create("limit");
+}

@@ -1,0 +1,5 @@
+#include "tests/unit/http_rig.h"
+Suite *render_suite(void)
+{
+    return suite_create("render");
+}
