@@ -11,6 +11,7 @@ static int sign(int difference)
     return (difference > 0) - (difference < 0);
 }
 
+/* Names are compared as bytes, as section 1 says of rank: strcmp() compares as unsigned char. */
 int glbp_stamp_cmp(const struct glbp_stamp *a, const struct glbp_stamp *b)
 {
     int names;
@@ -142,6 +143,7 @@ bool glbp_addr_parse(const char *text, size_t len, struct glbp_addr *ret)
 {
     struct glbp_addr addr = {.port = 0};
 
+    /* ::ffff:a.b.c.d gives the same 16 bytes as a.b.c.d, and is printed as that */
     if (parse_v4(text, len, addr.ip + sizeof V4_PREFIX))
         memcpy(addr.ip, V4_PREFIX, sizeof V4_PREFIX);
     else if (!parse_v6(text, len, addr.ip))
@@ -213,6 +215,7 @@ bool glbp_node_valid(const char *name, size_t len)
     return true;
 }
 
+/* FNV-1a 64. No defence against collisions made on purpose: whoever can send a name is trusted. */
 uint64_t glbp_node_id(const char *node, uint64_t incarnation)
 {
     const uint64_t prime = UINT64_C(0x100000001b3);

@@ -28,7 +28,7 @@ int glbp_envelope_seal(struct glbp_keychain *chain, uint64_t wall_ms, uint8_t *d
 
     GLBP_ASSERT(payload_len <= GLBP_PAYLOAD_MAX);
     key = glbp_keychain_sender(chain, wall_ms, &stale);
-    memset(datagram, 0, GLBP_HEADER_LEN);
+    memset(datagram, 0, GLBP_HEADER_LEN); /* key id and MAC stay 0 when it is unsigned */
     memcpy(datagram, MAGIC, sizeof MAGIC);
     if (key == NULL)
         return (int)len;
@@ -49,28 +49,37 @@ static enum glbp_reject open_unsigned(const struct glbp_keychain *chain, const u
     return equal(datagram + GLBP_MAC_AT, zero, sizeof zero) ? GLBP_ACCEPTED : GLBP_REJECT_BAD_MAC;
 }
 
+/* The MAC is checked before a byte of the payload is looked at (section 3). */
+static enum glbp_reject open_signed(struct glbp_keychain *chain, uint64_t wall_ms, uint32_t id,
+                                    const uint8_t *datagram, size_t len)
+{
+    const struct glbp_chain_key *key;
+    uint8_t mac[GLBP_MAC_LEN];
+    enum glbp_reject reason = glbp_keychain_find(chain, wall_ms, id, &key);
+
+    if (reason != GLBP_ACCEPTED)
+        return reason;
+    /* a MAC that libcrypto cannot make is none that holds */
+    if (glbp_keychain_mac(chain, key, datagram, len, mac) != 0 ||
+        !equal(datagram + GLBP_MAC_AT, mac, sizeof mac))
+        return GLBP_REJECT_BAD_MAC;
+    return GLBP_ACCEPTED;
+}
+
 enum glbp_reject glbp_envelope_open(struct glbp_keychain *chain, uint64_t wall_ms,
                                     const uint8_t *datagram, size_t len, bool *ret_signed)
 {
-    const struct glbp_chain_key *key = NULL;
-    uint8_t mac[GLBP_MAC_LEN];
     enum glbp_reject reason;
     uint32_t id;
 
+    /* cheapest first: a flood of rubbish costs no MAC */
     if (len < GLBP_HEADER_LEN || len > GLBP_DATAGRAM_MAX)
         return GLBP_REJECT_LENGTH;
     if (memcmp(datagram, MAGIC, sizeof MAGIC) != 0)
         return GLBP_REJECT_MAGIC;
     id = (uint32_t)glbp_be_load(datagram + KEY_ID_AT, 4);
-    if (id == 0) {
-        reason = open_unsigned(chain, datagram);
-    } else {
-        reason = glbp_keychain_find(chain, wall_ms, id, &key);
-        /* a MAC that libcrypto cannot make is none that holds */
-        if (reason == GLBP_ACCEPTED && (glbp_keychain_mac(chain, key, datagram, len, mac) != 0 ||
-                                        !equal(datagram + GLBP_MAC_AT, mac, sizeof mac)))
-            reason = GLBP_REJECT_BAD_MAC;
-    }
+    reason =
+        id == 0 ? open_unsigned(chain, datagram) : open_signed(chain, wall_ms, id, datagram, len);
     if (reason == GLBP_ACCEPTED)
         *ret_signed = id != 0;
     return reason;

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-_Static_assert(GLBP_GROUP_NAME_SIZE == GLBP_NODE_SIZE, "both are read as one kind of name");
+_Static_assert(sizeof((struct glbp_head *)0)->group_name == GLBP_NODE_SIZE,
+               "names of groups and nodes are read alike");
 
+/* By its length: the caller's buffer has room for the most that glbp_mp_str() was asked for. */
 static void copy(char *ret, const char *str, size_t len)
 {
     memcpy(ret, str, len);
@@ -36,6 +38,8 @@ void glbp_field_read_url(struct glbp_mp *mp, size_t least, char *ret)
 
     if (len < least)
         glbp_mp_fail(mp, GLBP_REJECT_RANGE);
+    /* no blank, control character or byte of a multibyte character: it goes into logs, JSON and
+     * headers as it stands. What url_allow says of it is for proto/group. */
     for (size_t i = 0; i < len; i++)
         if (url[i] < 0x21 || url[i] > 0x7e)
             glbp_mp_fail(mp, GLBP_REJECT_RANGE);
@@ -44,6 +48,8 @@ void glbp_field_read_url(struct glbp_mp *mp, size_t least, char *ret)
 
 uint64_t glbp_field_read_term(struct glbp_mp *mp)
 {
+    /* its own reason: a term at the very end would leave nothing to raise it to (section 3, key 12)
+     */
     uint64_t term = glbp_mp_uint(mp, 0, UINT64_MAX);
 
     if (term > GLBP_TERM_MAX)
@@ -69,6 +75,7 @@ void glbp_field_read_stamp(struct glbp_mp *mp, struct glbp_stamp *ret)
     glbp_field_read_optional_name(mp, ret->avg);
     ret->version = glbp_mp_uint(mp, 0, GLBP_UINT53_MAX);
     glbp_mp_close(mp, n - 3);
+    /* one form only, so that stamps of no table compare equal; and a table is of somebody */
     if (ret->term == 0) {
         ret->avg[0] = '\0';
         ret->version = 0;
@@ -81,6 +88,8 @@ void glbp_field_read_head(struct glbp_mp *mp, struct glbp_head *ret)
 {
     uint32_t n = glbp_mp_array(mp, 6);
 
+    /* flags and times as they come, unknown bits too: equal stamps must give equal bytes of the
+     * pool on every member, whatever its version */
     glbp_field_read_name(mp, ret->group_name);
     glbp_field_read_optional_name(mp, ret->standby);
     ret->flags = (uint8_t)glbp_mp_uint(mp, 0, UINT8_MAX);

@@ -5,6 +5,8 @@
 #include <openssl/core.h>
 #include <openssl/core_names.h>
 
+/* Windows are in wall-clock time, the only use of it here (section 4): a host whose clock is wrong
+ * must not be cut off by them, hence choose() and goes_on(). */
 static bool in_window(const struct glbp_key_window *window, uint64_t wall_ms)
 {
     return window->from_ms <= wall_ms && wall_ms < window->until_ms;
@@ -92,6 +94,7 @@ static int insert(struct glbp_keychain *chain, EVP_MAC *hmac, const struct glbp_
 
     if (mac == NULL)
         return GLBP_E_CRYPTO;
+    /* ascending, so that the first that is valid has the lowest id */
     for (; at > 0 && chain->keys[at - 1].id > key->id; at--)
         chain->keys[at] = chain->keys[at - 1];
     chain->keys[at] = (struct glbp_chain_key){
@@ -104,30 +107,34 @@ static int insert(struct glbp_keychain *chain, EVP_MAC *hmac, const struct glbp_
     return 0;
 }
 
+static int insert_all(struct glbp_keychain *chain, const struct glbp_key *keys, size_t n)
+{
+    EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    int result = 0;
+
+    if (hmac == NULL)
+        return GLBP_E_CRYPTO;
+    for (size_t i = 0; i < n && result == 0; i++)
+        result = insert(chain, hmac, &keys[i]);
+    EVP_MAC_free(hmac); /* each context holds on to it */
+    return result;
+}
+
 int glbp_keychain_init(void *mem, const char *cluster, enum glbp_auth_mode mode,
                        const struct glbp_key *keys, size_t n, struct glbp_keychain **ret)
 {
     struct glbp_keychain *chain = mem;
-    EVP_MAC *hmac;
-    int result = 0;
 
+    /* an empty window is a mistake of the config: the key would never be used */
     if (n > GLBP_KEYS_MAX || strlen(cluster) > GLBP_CLUSTER_MAX || !keys_valid(keys, n))
         return GLBP_E_ARG;
     memset(chain, 0, sizeof *chain);
     chain->mode = mode;
     chain->label_len = strlen(cluster) + 1;
     memcpy(chain->label, cluster, chain->label_len);
-    if (n > 0) {
-        hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-        if (hmac == NULL)
-            return GLBP_E_CRYPTO;
-        for (size_t i = 0; i < n && result == 0; i++)
-            result = insert(chain, hmac, &keys[i]);
-        EVP_MAC_free(hmac); /* each context holds on to it */
-    }
-    if (result != 0) {
+    if (n > 0 && insert_all(chain, keys, n) != 0) {
         glbp_keychain_fini(chain);
-        return result;
+        return GLBP_E_CRYPTO;
     }
     *ret = chain;
     return 0;

@@ -5,6 +5,9 @@
 #include "proto/wire/field.h"
 #include "proto/wire/slice.h"
 
+/* One function a key. Ranges that are no type's own limit are those of section 3 and of http.md
+ * section 3; what a range alone cannot say is in check_whole(). */
+
 static void read_kind(struct glbp_mp *mp, struct glbp_message *ret)
 {
     ret->kind = (enum glbp_kind)glbp_mp_uint(mp, GLBP_HELLO, GLBP_RESIGN);
@@ -47,6 +50,7 @@ static void read_hello_ms(struct glbp_mp *mp, struct glbp_message *ret)
 
 static void read_hold_ms(struct glbp_mp *mp, struct glbp_message *ret)
 {
+    /* its lower limit follows from hello_ms */
     ret->hold_ms = (uint32_t)glbp_mp_uint(mp, 0, GLBP_HOLD_MS_MAX);
 }
 
@@ -98,6 +102,7 @@ static size_t read_seen(struct glbp_mp *mp, bool with_age, struct glbp_seen ret[
     uint32_t values = with_age ? 3 : 2;
     uint32_t n = glbp_mp_array(mp, 0);
 
+    /* the reader knows only that each takes a byte */
     if (n > GLBP_SEEN_MAX)
         glbp_mp_fail(mp, GLBP_REJECT_COUNT);
     for (uint32_t i = 0; i < n && mp->error == GLBP_ACCEPTED; i++) {
@@ -255,6 +260,7 @@ enum glbp_reject glbp_message_read(const uint8_t *payload, size_t len, struct gl
     memset(ret, 0, offsetof(struct glbp_message, heard));
     memset(&ret->total, 0, sizeof *ret - offsetof(struct glbp_message, total));
 
+    /* each part below leaves its fault in the reader: the first one counts */
     glbp_mp_init(&mp, payload, len, 0);
     seen = read_fields(&mp, ret);
     if (glbp_cursor_left(&mp.in) > 0)

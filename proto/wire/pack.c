@@ -46,6 +46,7 @@ void glbp_pack_head(msgpack_packer *packer, const struct glbp_head *head)
     msgpack_pack_uint32(packer, head->hold_ms);
 }
 
+/* A key and its value: keys are below 128, so each is one byte. */
 static void pack_uint(msgpack_packer *packer, enum glbp_field field, uint64_t value)
 {
     msgpack_pack_uint8(packer, (uint8_t)field);
@@ -74,7 +75,8 @@ void glbp_pack_begin(msgpack_packer *packer, uint32_t fields, const struct glbp_
     pack_uint(packer, GLBP_FIELD_SEQ, msg->seq);
 }
 
-/* Keys 6 to 16. */
+/* Keys 6 to 16: what the node says of itself. Latency is sent even when it is unknown, so that the
+ * number of these keys is fixed. */
 static void pack_self(msgpack_packer *packer, const struct glbp_message *msg)
 {
     pack_uint(packer, GLBP_FIELD_STATE, msg->state);
@@ -94,7 +96,9 @@ static void pack_self(msgpack_packer *packer, const struct glbp_message *msg)
     pack_uint(packer, GLBP_FIELD_LATENCY_US, msg->latency_us);
 }
 
-/* Keys 17 to 23. */
+/* Keys 17 to 23: what it says of others. An empty `heard` is sent: a claim whose `heard` lists
+ * nobody is judged by it (section 5), and that must not look like a key that a version does not
+ * know. */
 static void pack_others(msgpack_packer *packer, const struct glbp_message *msg)
 {
     pack_array(packer, GLBP_FIELD_HEARD, msg->heard_n);
@@ -140,6 +144,7 @@ int glbp_message_pack(const struct glbp_message *msg, uint8_t *buf, size_t cap)
     msgpack_packer packer;
     struct glbp_sink sink;
 
+    /* slices are packed from a table, by glbp_slice_pack() */
     GLBP_ASSERT(msg->kind == GLBP_HELLO || msg->kind == GLBP_RESIGN);
     glbp_pack_init(&packer, &sink, buf, cap);
     if (msg->kind == GLBP_RESIGN) {

@@ -82,6 +82,7 @@ Suite *refuse_suite(void);
 Suite *slice_suite(void);
 Suite *table_suite(void);
 Suite *envelope_suite(void);
+Suite *crypto_suite(void);
 Suite *replay_suite(void);
 Suite *golden_suite(void);
 

@@ -195,6 +195,7 @@ static const struct {
     {21, "15 91 91 01", GLBP_REJECT_TYPE},
     {21, "15 91 92 01 cf 00 20 00*6", GLBP_REJECT_RANGE},
     {21, "15 91 92 01 a0", GLBP_REJECT_TYPE},
+    {21, "15 dc 01 8e 00*500", GLBP_REJECT_COUNT}, /* 398: more than any datagram holds */
     {22, "16 94 a1 'x' 01 02 03", GLBP_ACCEPTED},
     {22, "16 93 a0 01 02", GLBP_REJECT_RANGE},
     {22, "16 93 a1 'X' 01 02", GLBP_REJECT_RANGE},
