@@ -98,11 +98,9 @@ unsigned rig_descriptors(void); /* open ones of this process */
 Suite *check_http_suite(void);
 Suite *check_kinds_suite(void);
 Suite *check_reload_suite(void);
-Suite *check_lack_suite(void);
 Suite *check_probe_suite(void);
 Suite *check_names_suite(void);
 Suite *check_tls_suite(void);
-Suite *check_judge_suite(void);
 Suite *net_suite(void);
 Suite *net_unicast_suite(void);
 Suite *net_link_suite(void);

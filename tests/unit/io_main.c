@@ -14,6 +14,9 @@ int main(void)
     srunner_add_suite(runner, check_probe_suite());
     srunner_add_suite(runner, check_names_suite());
     srunner_add_suite(runner, check_tls_suite());
+    srunner_add_suite(runner, net_suite());
+    srunner_add_suite(runner, net_unicast_suite());
+    srunner_add_suite(runner, net_link_suite());
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
