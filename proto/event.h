@@ -59,6 +59,7 @@ enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };
     X(GLBP_WHY_AVG_LOST, "avg_lost", "AVG %n lost: silent for %s ms, hold %l")                     \
     X(GLBP_WHY_AVG_RESIGNED, "avg_resigned", "AVG %n resigned")                                    \
     X(GLBP_WHY_AVG_YIELDED, "avg_yielded", "AVG %n gave the role up")                              \
+    X(GLBP_WHY_AVG_DEAF, "avg_deaf", "AVG %n does not hear this node any more")                    \
     X(GLBP_WHY_BEATEN, "beaten", "the claim of %n beats it")                                       \
     X(GLBP_WHY_CROSSED, "crossed", "%n yielded at the same time")                                  \
     X(GLBP_WHY_PREEMPTS, "preempts", "preempts %n, which has lower priority")                      \

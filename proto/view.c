@@ -23,20 +23,11 @@ uint64_t glbp_group_rejected(const struct glbp_group *group, enum glbp_reject re
     return (unsigned)reason < GLBP_REJECT_COUNT_ ? group->rejected[reason] : 0;
 }
 
-static const struct glbp_member *self_of(const struct glbp_group *group)
-{
-    for (size_t i = 0; i < group->members_n; i++)
-        if (group->members[i].self)
-            return &group->members[i];
-    GLBP_ASSERT(!"a group without its own record");
-    return NULL;
-}
-
 void glbp_group_status(const struct glbp_group *group, struct glbp_now now,
                        struct glbp_group_status *ret)
 {
     (void)now;
-    const struct glbp_member *self = self_of(group);
+    const struct glbp_member *self = &group->members[group->self_at];
     memset(ret, 0, sizeof(*ret));
     memcpy(ret->node, group->node, sizeof(ret->node));
     ret->incarnation = group->incarnation;
@@ -70,7 +61,7 @@ void glbp_group_status(const struct glbp_group *group, struct glbp_now now,
 bool glbp_group_member(const struct glbp_group *group, struct glbp_now now, size_t index,
                        struct glbp_member_view *ret)
 {
-    const struct glbp_member *self = self_of(group);
+    const struct glbp_member *self = &group->members[group->self_at];
     const struct glbp_member *member = &group->members[index];
     if (member >= self)
         member++;

@@ -187,6 +187,8 @@ static void note_gone(struct glbp_group *group)
         gone->reason = GLBP_WHY_AVG_RESIGNED;
     else if (avg->alive && avg->state != GLBP_ACTIVE)
         gone->reason = GLBP_WHY_AVG_YIELDED;
+    else if (avg->alive && heard_within(group, avg, avg->hold_ms))
+        gone->reason = GLBP_WHY_AVG_DEAF;
     else
         gone->reason = GLBP_WHY_AVG_LOST;
 }

@@ -250,6 +250,7 @@ struct glbp_group {
     /* peers */
     size_t members_n;            /* self included */
     struct glbp_member *members; /* max_members */
+    size_t self_at;              /* index of this node's own record */
     uint64_t *ids;               /* of members[i], for a fast search */
     uint64_t liveness_ms;        /* no member is due to be asked, probed or lost before */
     bool probes_due;             /* some member is to be probed */

@@ -35,8 +35,8 @@ struct glbp_member *glbp_member_find_id(struct glbp_group *group, uint64_t id)
 
 struct glbp_member *glbp_member_self(struct glbp_group *group)
 {
-    struct glbp_member *self = glbp_member_find(group, group->node);
-    GLBP_ASSERT(self != NULL && self->self);
+    struct glbp_member *self = &group->members[group->self_at];
+    GLBP_ASSERT(self->self);
     return self;
 }
 
@@ -63,6 +63,8 @@ static void drop(struct glbp_group *group, size_t at)
     memmove(&group->members[at], &group->members[at + 1], behind * sizeof(group->members[0]));
     memmove(&group->ids[at], &group->ids[at + 1], behind * sizeof(group->ids[0]));
     group->members_n--;
+    if (at < group->self_at)
+        group->self_at--;
 }
 
 void glbp_member_forget(struct glbp_group *group)
@@ -89,6 +91,8 @@ struct glbp_member *glbp_member_add(struct glbp_group *group, const char *node)
     memmove(&group->members[at + 1], &group->members[at], behind * sizeof(group->members[0]));
     memmove(&group->ids[at + 1], &group->ids[at], behind * sizeof(group->ids[0]));
     group->members_n++;
+    if (at <= group->self_at && group->members_n > 1)
+        group->self_at++;
 
     struct glbp_member *member = &group->members[at];
     memset(member, 0, sizeof(*member));
