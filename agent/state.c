@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/clock.h"
 #include "agent/log.h"
@@ -36,6 +37,7 @@ struct glbp_state_store {
     pthread_cond_t idle;  /* glbp_state_stop(): the writer has ended */
     struct glbp_state_content next;
     bool dirty, stopping, ended;
+    bool abandoned;  /* the end did not wait for the writer */
     uint64_t due_ms; /* the earliest time of the next write */
     struct glbp_state_status status;
 };
@@ -56,29 +58,32 @@ static void report(const char *dir, int before, int error)
                  dir, GLBP_STATE_FILE, strerror(error), RETRY_MS / 1000);
 }
 
-static int write_bytes(const char *dir, uint8_t *bytes, size_t len)
+/* The process is ending, and its libraries with it: this thread may use nothing of them any more.
+ */
+static _Noreturn void sleep_for_ever(struct glbp_state_store *store)
 {
-    if (bytes == NULL)
-        return ENOMEM;
-    if (glbp_state_seal(bytes, len) != 0)
-        return EIO;
-    return glbp_state_file_write(dir, bytes, len);
+    pthread_mutex_unlock(&store->lock);
+    for (;;)
+        pause();
 }
 
-/* Called and left with the lock; gives it up while the disk works. */
+/* Called and left with the lock; gives it up while the disk works. The checksum is made under it,
+ * so that whoever ends the process knows that this thread is not inside libcrypto. */
 static void write_next(struct glbp_state_store *store)
 {
     size_t len = 0;
     uint8_t *bytes = glbp_state_encode(&store->next, &len);
     int before = store->status.error;
-    int error;
+    int error = bytes == NULL || glbp_state_seal(bytes, len) != 0 ? ENOMEM : 0;
 
     store->dirty = false;
     pthread_mutex_unlock(&store->lock);
-    error = write_bytes(store->dir, bytes, len);
+    if (error == 0)
+        error = glbp_state_file_write(store->dir, bytes, len);
     free(bytes);
-    report(store->dir, before, error);
     pthread_mutex_lock(&store->lock);
+    if (store->abandoned)
+        sleep_for_ever(store);
     store->status.error = error;
     if (error == 0) {
         store->status.writes++;
@@ -87,6 +92,9 @@ static void write_next(struct glbp_state_store *store)
         store->dirty = true;
     }
     store->due_ms = glbp_clock_mono_ms() + (error == 0 ? PACE_MS : RETRY_MS);
+    pthread_mutex_unlock(&store->lock);
+    report(store->dir, before, error);
+    pthread_mutex_lock(&store->lock);
 }
 
 static void *writer(void *arg)
@@ -336,6 +344,7 @@ static bool end_writer(struct glbp_state_store *store)
     while (!store->ended && rv != ETIMEDOUT)
         rv = pthread_cond_timedwait(&store->idle, &store->lock, &until);
     ended = store->ended;
+    store->abandoned = !ended;
     pthread_mutex_unlock(&store->lock);
     if (!ended) {
         glbp_log(4, "CONFIG", "state file %s/%s: the disk does not answer, the last state is lost",

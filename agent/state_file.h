@@ -34,8 +34,7 @@ struct glbp_state_record *glbp_state_record_get(struct glbp_state_content *conte
 /* Frees what the content holds and empties it. */
 void glbp_state_content_fini(struct glbp_state_content *content);
 
-/* The body alone, with room for the header in front: heap, *ret_len bytes of all. NULL: no memory.
- * Split from glbp_state_seal() so that the caller may hold a lock just for the copy. */
+/* The body, with room for the header in front: heap, *ret_len bytes of all. NULL: no memory. */
 uint8_t *glbp_state_encode(const struct glbp_state_content *content, size_t *ret_len);
 
 /* Writes the header, checksum included. Returns 0 or GLBP_E_CRYPTO. */
