@@ -4,7 +4,8 @@ import { clusterTest, within } from './lib/testing.mjs';
 import { converged, moves, takeovers } from './lib/predicates.mjs';
 import { now, sleep } from './lib/sh.mjs';
 
-const FAST = { hello: 100, hold: 350 };
+// Timers that a busy machine cannot break: what must not change is told from noise.
+const CALM = { hello: 200, hold: 1500 };
 const HOUR = 3600;
 const STEPS = [['+1 h', HOUR], ['-1 h', -HOUR], ['+10 years', 10 * 365 * 24 * HOUR]];
 
@@ -12,7 +13,7 @@ const STEPS = [['+1 h', HOUR], ['-1 h', -HOUR], ['+10 years', 10 * 365 * 24 * HO
 const facts = (cluster) => JSON.stringify([...cluster.timeline.world()].map(([name, { pool,
   status }]) => [name, pool.body, status.d.groups[0].state, status.d.groups[0].alive]));
 
-clusterTest('row 11: clock steps on each role, and a restart there', { n: 3, ...FAST,
+clusterTest('row 11: clock steps on each role, and a restart there', { n: 3, ...CALM,
   started: false }, async (cluster, t) => {
   cluster.hosts.forEach((host) => host.fakeClock());
   const start = now();
@@ -27,12 +28,12 @@ clusterTest('row 11: clock steps on each role, and a restart there', { n: 3, ...
       const before = facts(cluster);
       const at = now();
       host.setClock(seconds);
-      await sleep(2 * FAST.hold);
+      await sleep(2 * CALM.hold);
       assert.equal(facts(cluster), before, `${what} on ${host.name}`);
       assert.deepEqual(takeovers(timeline, names, at), []);
       assert.deepEqual(moves(timeline, names, at), []);
       host.setClock(0);
-      await sleep(FAST.hold);
+      await sleep(CALM.hold);
       assert.equal(facts(cluster), before, `back from ${what} on ${host.name}`);
     }
   for (const [what, seconds] of STEPS) {
@@ -46,7 +47,7 @@ clusterTest('row 11: clock steps on each role, and a restart there', { n: 3, ...
     const begun = timeline.first(at, (world) => world.get(host.name).status.code === 200);
     const heard = timeline.first(begun, (world) => names.every((name) => name === host.name
       || world.get(name).status.d.groups[0].alive.includes(host.name)));
-    within(t, `${what}: heard again after its restart`, heard - begun, 2 * FAST.hello);
+    within(t, `${what}: heard again after its restart`, heard - begun, 2 * CALM.hello);
     host.setClock(0);
   }
 });

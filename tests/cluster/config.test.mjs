@@ -34,7 +34,7 @@ const MISTAKES = [
   ['hold below 3 hello', set(['groups', 0, 'timers', 'hold_ms'], 200),
     /hold_ms: 200 is below 3 × hello_ms/, '"hold_ms"'],
   ['timeout below redirect', set(['groups', 0, 'timers', 'timeout_ms'], 1000), /timeout_ms/,
-    '"timeout_ms"'],
+    '"timeout_ms": 1000'],
   ['a threshold that is never crossed', set(['groups', 0, 'weighting'], { max: 100, upper: 200 }),
     /upper/, '"upper"'],
   ['a Windows path with single backslashes', replace(/"state_dir": "[^"]*"/,

@@ -85,7 +85,7 @@ class Host {
   async startBff() {
     this.bff = new Process(this.argv(['node', BFF, '--port', '3000', '--name', this.name]),
       { log: this.log('bff') });
-    for (const end = now() + 5000; ;) {
+    for (const end = now() + 30000; ;) {
       if ((await this.get('/health', { port: 3000 })).code === 200) return;
       if (this.bff.exit || now() > end)
         throw new Error(`${this.name}: the BFF does not answer\n${this.bff.text()}`);
@@ -150,6 +150,7 @@ export class Cluster {
    *   patch   function (config, i) that changes a host's config
    */
   constructor(options) {
+    if (!existsSync(GLBPD)) throw new Error(`${GLBPD} is not there: build it, or set GLBPD`);
     sweepLeftovers();
     this.options = options;
     this.dir = mkdtempSync(join(tmpdir(), 'glt-'));
@@ -178,7 +179,13 @@ export class Cluster {
     await this.prepare();
     const at = now();
     for (const host of this.hosts) host.startAgent();
-    await this.until(at, converged(this.names), { timeout: 30000, what: 'the cold start' });
+    const dead = this.hosts.map(async ({ name, agent }) => {
+      const exit = await agent.exited;
+      throw new Error(`${name}: the agent ended at its start: ${JSON.stringify(exit)}`);
+    });
+    await Promise.race([...dead, this.until(at, converged(this.names), { timeout: 30000,
+      what: 'the cold start' })]);
+    dead.forEach((ended) => ended.catch(() => {}));
     return at;
   }
 

@@ -32,7 +32,9 @@ export function hostConfig(i, dir, { hello, hold, ipv6 = false, peers, key } = {
       name: 'web',
       id: 10,
       url: `http://${address}:3000`,
-      checks: [{ name: 'health', url: 'http://127.0.0.1:3000/health', interval_ms: 200 }],
+      // A patient time-out: a BFF that is late because the machine is busy is not down.
+      checks: [{ name: 'health', url: 'http://127.0.0.1:3000/health', interval_ms: 200,
+        timeout_ms: 2000 }],
       forwarder_preempt_delay_ms: 500,
     }],
   };

@@ -1,5 +1,5 @@
 // Runs on a host of the test network: asks the agent there for /pool and /status every few
-// milliseconds and prints one JSON line whenever an answer differs from the one before.
+// milliseconds and prints one JSON line whenever an answer differs from the one before, or was long in coming.
 //
 //   {"k":"pool",   "t":ms, "code":200, "stale":false, "body":"…"}       t: CLOCK_MONOTONIC, when it
 //   {"k":"status", "t":ms, "code":200, "d":{…}}                             was read
@@ -46,7 +46,8 @@ class Watch {
     const started = now();
     if (started - this.due > LATE_MS)
       emit({ k: 'late', t: started, ms: Math.round(started - this.due) });
-    this.say(await this.sample());
+    const sample = await this.sample();
+    this.say(sample, now() - started > LATE_MS);
     this.due = Math.max(started + period, now());
     setTimeout(() => this.step(), Math.max(1, Math.floor(this.due - now())));
   }
@@ -75,9 +76,11 @@ class Watch {
     return { code, stale, ...this.read(code, body.toString()) };
   }
 
-  say(sample) {
+  // What came late is said even if it is nothing new: a process that stood still answers now.
+  say(sample, late) {
+    if (sample === this.last && !late) return;
     const text = JSON.stringify(sample);
-    if (sample === this.last || text === this.text) return;
+    if (text === this.text && !late) return;
     Object.assign(this, { last: sample, text });
     emit({ k: this.kind, t: now(), ...sample });
   }

@@ -4,6 +4,7 @@
 //   pool    {code, stale, body, json}      json: the parsed pool, null unless code is 200
 //   status  {code, d}                      d: see digest() in poller.mjs, null unless code is 200
 // A predicate takes a world. Times are milliseconds of CLOCK_MONOTONIC.
+import { now } from './sh.mjs';
 
 const UNKNOWN = { code: 0, error: 'not asked yet', json: null, d: null };
 
@@ -95,10 +96,16 @@ export class Timeline {
   seen(host, kind, from, to = Infinity) {
     const list = [];
     this.walk(from, to, (_, world) => {
-      const now = world.get(host)[kind];
-      if (list.at(-1) !== now) list.push(now);
+      const present = world.get(host)[kind];
+      if (list.at(-1) !== present) list.push(present);
     });
     return list;
+  }
+
+  /** Everything that was read of one kind on one host after `from`, and not before. */
+  read(host, kind, from, to = Infinity) {
+    return this.order().filter((event) => event.host === host && event.kind === kind
+      && event.t > from && event.t <= to).map(({ seen }) => seen);
   }
 
   /** Resolves with the time at which the predicate came to hold, from `from` on, having held for
@@ -106,21 +113,31 @@ export class Timeline {
   until(from, predicate, { timeout, stable = 0, what = 'the condition' }) {
     return new Promise((resolve, reject) => {
       let timer;
+      let pending = false;
       const look = () => {
-        const found = this.settled(from, predicate);
+        pending = false;
         clearTimeout(timer);
-        if (found === null) return;
-        timer = setTimeout(() => finish(resolve, this.settled(from, predicate)), stable);
+        const since = this.settled(from, predicate);
+        if (since !== null) timer = setTimeout(conclude, Math.max(0, since + stable - now()));
+      };
+      const conclude = () => {
+        const since = this.settled(from, predicate);
+        if (since !== null) finish(resolve, since);
+      };
+      // Lines come in bursts: one look for all of them.
+      const soon = () => {
+        if (!pending) setImmediate(look);
+        pending = true;
       };
       const end = setTimeout(() => finish(reject, new Error(
         `${what}: not within ${timeout} ms\n${this.draw()}`)), timeout);
       const finish = (act, value) => {
         clearTimeout(timer);
         clearTimeout(end);
-        this.listeners.delete(look);
+        this.listeners.delete(soon);
         act(value);
       };
-      this.listeners.add(look);
+      this.listeners.add(soon);
       look();
     });
   }

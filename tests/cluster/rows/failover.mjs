@@ -113,15 +113,18 @@ export async function pauseAvg(cluster, ms) {
   await cluster.until(on, converged(names), { timeout: PATIENCE, stable: hold + 2 * hello,
     what: 'one AVG after the pause' });
   await sleep(2 * hold);
-  const fresh = timeline.first(on, (world) => world.get(old.name).status.d?.groups[0].state
-    !== 'Active');
+  // Its HTTP threads show the old state until its loop has run: from when on does it know better?
+  const knows = timeline.first(on, (world) => {
+    const { d } = world.get(old.name).status;
+    return d !== null && d.groups[0].state !== 'Active';
+  });
   return {
     stopped_ms,
     takeovers: takeovers(timeline, others, at),
     moves: moves(timeline, names, at),
     back_ms: timeline.settled(on, oneAvg(names)) - on,
-    returned: takeovers(timeline, [old.name], fresh ?? on).length > 0,
-    servedOldAsFresh: timeline.seen(old.name, 'pool', on + 1)
+    returned: takeovers(timeline, [old.name], knows ?? on).length > 0,
+    servedOldAsFresh: timeline.read(old.name, 'pool', on)
       .filter((seen) => seen.json && !seen.stale && seen.json.avg === old.name).length > 0,
     old: old.name,
     avg: cluster.avg().name,

@@ -28,6 +28,7 @@ const pools = (cluster, host, from, to) =>
  */
 export async function partition(cluster, kind, ms) {
   const { hold, hello } = cluster.options;
+  const settle = 3 * (hold + 2 * hello);
   const { names, timeline } = cluster;
   const old = cluster.avg();
   const parts = CASES[kind].parts(old.i, cluster.others(old).map(({ i }) => i));
@@ -37,7 +38,7 @@ export async function partition(cluster, kind, ms) {
   const healed = now();
   const facts = parts.map((part) => ({
     part,
-    majority: [...new Set(part.flatMap((i) => pools(cluster, i, at + 2 * hold, healed)
+    majority: [...new Set(part.flatMap((i) => pools(cluster, i, at + settle, healed)
       .map((pool) => pool.majority)))],
     majorityEver: [...new Set(part.flatMap((i) => pools(cluster, i, at, healed)
       .map((pool) => pool.majority)))],
