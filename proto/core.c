@@ -195,9 +195,7 @@ static int take_config(struct glbp_group *group, const struct glbp_group_config 
         config->max_members != group->config.max_members ||
         config->max_forwarders != group->config.max_forwarders)
         return GLBP_E_ARG;
-    if (memcmp(&group->config, config, sizeof(*config)) == 0)
-        return 0;
-    group->config = *config;
+    group->config = *config; /* an equal one makes no version and no transition */
     sync_self(group);
     group->decide = true;
     glbp_hello_soon(group, 0);
