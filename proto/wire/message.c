@@ -215,10 +215,8 @@ static uint32_t read_fields(struct glbp_mp *mp, struct glbp_message *ret)
 
         if (i > 0 && key <= before)
             glbp_mp_fail(mp, GLBP_REJECT_ORDER);
-        /* keys ascend, so the kind, which says what the others mean, can only be the first */
-        if (i == 0 && key != GLBP_FIELD_KIND)
-            glbp_mp_fail(mp, GLBP_REJECT_MISSING);
         before = key;
+        /* keys ascend, so the kind comes first, or it is missing and the whole refused */
         if (key < GLBP_FIELDS && (FIELDS[key].carried & 1U << ret->kind) != 0) {
             FIELDS[key].read(mp, ret);
             seen |= UINT32_C(1) << key;

@@ -234,6 +234,26 @@ START_TEST(what_is_packed_is_read_again)
 }
 END_TEST
 
+/* Whoever fills a hello reckons with these. */
+START_TEST(the_largest_items_are_as_large_as_said)
+{
+    static struct glbp_message sent;
+    int none, some;
+
+    memset(&sent, 0, sizeof sent);
+    sent.ask_n = sent.unproven_n = 1; /* their keys are there in both */
+    none = glbp_message_pack(&sent, buf, sizeof buf);
+    sent.ask[0] = UINT64_MAX;
+    sent.unproven[0] = (struct glbp_seen){UINT64_MAX, GLBP_UINT53_MAX, 0};
+    sent.heard[0] = (struct glbp_seen){UINT64_MAX, GLBP_UINT53_MAX, UINT32_MAX};
+    sent.heard_n = 1;
+    some = glbp_message_pack(&sent, buf, sizeof buf);
+    /* 0 takes one byte, [0, 0] three */
+    ck_assert_int_eq(some - none,
+                     GLBP_HEARD_ITEM_MAX + (GLBP_UNPROVEN_ITEM_MAX - 3) + (GLBP_ASK_ITEM_MAX - 1));
+}
+END_TEST
+
 START_TEST(packing_ends_where_the_buffer_ends)
 {
     static struct glbp_message sent;
@@ -321,6 +341,7 @@ Suite *message_suite(void)
     tcase_add_test(tcase, a_datagram_full_of_the_shortest_items_fits);
     tcase_add_test(tcase, peek_reads_kind_and_group_only);
     tcase_add_test(tcase, what_is_packed_is_read_again);
+    tcase_add_test(tcase, the_largest_items_are_as_large_as_said);
     tcase_add_test(tcase, packing_ends_where_the_buffer_ends);
     tcase_add_test(tcase, no_part_of_a_packet_is_taken_for_it);
     tcase_add_test(tcase, damaged_packets_do_no_harm);
