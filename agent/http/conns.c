@@ -13,6 +13,9 @@
 #define TICK_MS_MIN 20
 #define TICK_MS_MAX 500
 
+/* Of tcpi_state: TCP_CLOSE_WAIT, which stands in netinet/tcp.h beside a shorter tcp_info. */
+#define STATE_CLOSE_WAIT 8
+
 /* WAITING: the sweeper has not looked at it yet and knows no mark. */
 enum phase { WAITING, MARKED, HEADER, ANSWERING };
 
@@ -28,15 +31,18 @@ static void set_timer(struct glbp_conn *conn, uint64_t deadline_ms, enum phase p
 
 /* ---- the sweeper ---- */
 
-/* Bytes that ever came on this connection. Where the kernel cannot say, they stand still, and
- * idle_ms is the deadline of a header too. */
-static uint64_t bytes_received(int fd)
+/* What the kernel knows of a connection. Where it does not say how many bytes ever came, they stand
+ * still, and idle_ms is the deadline of a header too. */
+static void ask_kernel(int fd, uint64_t *ret_received, bool *ret_hung_up)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
+    *ret_received = 0;
+    *ret_hung_up = false;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
-        return 0;
-    return info.tcpi_bytes_received;
+        return;
+    *ret_received = info.tcpi_bytes_received;
+    *ret_hung_up = info.tcpi_state == STATE_CLOSE_WAIT;
 }
 
 /* libmicrohttpd sees the hang-up and closes. What is still unsent is dropped: a reader that does
@@ -52,24 +58,46 @@ static void expire(struct glbp_conns *conns, struct glbp_conn *conn, enum phase 
 
 /* A thread that serves the connection may set the timer at any time: then what was seen here is
  * old, the exchange fails, and the next tick looks again. */
+static bool set_if_same(struct glbp_conn *conn, uint64_t timer, uint64_t deadline_ms,
+                        enum phase phase)
+{
+    return atomic_compare_exchange_strong(&conn->timer, &timer, timer_of(deadline_ms, phase));
+}
+
+/* Nothing is being sent on it: has a request begun, has the client hung up? (libmicrohttpd does not
+ * see a hang-up that comes with the last bytes. One that is seen twice is no request that a busy
+ * thread is yet to read.) */
+static void look_at_waiting(struct glbp_conns *conns, struct glbp_conn *conn, uint64_t timer,
+                            uint64_t now_ms)
+{
+    uint64_t received;
+    bool hung_up;
+    ask_kernel(conn->fd, &received, &hung_up);
+    uint64_t header_ms = atomic_load_explicit(&conns->header_ms, memory_order_relaxed);
+    enum phase phase = (enum phase)(timer & 3);
+    if (hung_up && conn->hung_up)
+        (void)set_if_same(conn, timer, now_ms, phase);
+    else if (phase == WAITING)
+        (void)set_if_same(conn, timer, timer >> 2, MARKED);
+    else if (phase == MARKED && received != conn->mark)
+        (void)set_if_same(conn, timer, now_ms + header_ms, HEADER);
+    if (phase == WAITING)
+        conn->mark = received;
+    conn->hung_up = hung_up;
+}
+
 static void look_at(struct glbp_conns *conns, struct glbp_conn *conn, uint64_t now_ms)
 {
     uint64_t timer = atomic_load_explicit(&conn->timer, memory_order_relaxed);
-    uint64_t deadline_ms = timer >> 2;
     enum phase phase = (enum phase)(timer & 3);
-    if (now_ms >= deadline_ms) {
-        /* Told once: the next deadline is far. */
-        if (atomic_compare_exchange_strong(&conn->timer, &timer, timer_of(UINT64_MAX >> 2, phase)))
-            expire(conns, conn, phase);
+    if (now_ms < timer >> 2) {
+        if (phase != ANSWERING)
+            look_at_waiting(conns, conn, timer, now_ms);
         return;
     }
-    if (phase == WAITING) {
-        conn->mark = bytes_received(conn->fd);
-        atomic_compare_exchange_strong(&conn->timer, &timer, timer_of(deadline_ms, MARKED));
-    } else if (phase == MARKED && bytes_received(conn->fd) != conn->mark) {
-        deadline_ms = now_ms + atomic_load_explicit(&conns->header_ms, memory_order_relaxed);
-        atomic_compare_exchange_strong(&conn->timer, &timer, timer_of(deadline_ms, HEADER));
-    }
+    /* Told once: the next deadline is far. */
+    if (set_if_same(conn, timer, UINT64_MAX >> 2, phase))
+        expire(conns, conn, phase);
 }
 
 /* Called with the lock held, which it gives up between batches. */

@@ -23,6 +23,7 @@ struct glbp_conn {
     bool over;                  /* beyond the cap: gets a 503 */
     atomic_uint_fast64_t timer; /* deadline_ms x 4 + phase */
     uint64_t mark;              /* sweeper: bytes received when it began to wait */
+    bool hung_up;               /* sweeper: the client had, at the last look */
 
     /* The request under way; of the thread that serves this connection. */
     bool vetted;

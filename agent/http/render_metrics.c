@@ -84,7 +84,6 @@ GROUP_VALUE(weight, row->status.weight)
 GROUP_VALUE(weight_max, row->status.weight_max)
 GROUP_VALUE(eligible, row->status.eligible)
 GROUP_VALUE(draining, row->status.draining)
-GROUP_VALUE(latency, row->status.latency_us / 1000)
 GROUP_VALUE(table_members, row->table->members_n)
 GROUP_VALUE(sent, row->status.sent)
 GROUP_VALUE(received, row->status.received)
@@ -121,7 +120,6 @@ static const struct group_metric group_metrics[] = {
     {"glbp_weight_max", "gauge", "Own weight when all is well.", false, weight_max},
     {"glbp_eligible", "gauge", "1 while this node may forward.", false, eligible},
     {"glbp_draining", "gauge", "1 while this node drains.", false, draining},
-    {"glbp_latency_seconds", "gauge", "Smoothed latency of the own BFF, 0 unknown.", true, latency},
     {"glbp_members", "gauge", "Members of the table.", false, table_members},
     {"glbp_datagrams_sent_total", "counter", "Datagrams sent.", false, sent},
     {"glbp_datagrams_received_total", "counter", "Datagrams accepted.", false, received},
@@ -156,6 +154,20 @@ static void put_group_metrics(FILE *out, const struct glbp_view *view)
             else
                 put_value(out, metric->value(&row));
         }
+    }
+}
+
+/* In microseconds, which is what a BFF's latency needs. */
+static void put_latency(FILE *out, const struct glbp_view *view)
+{
+    struct row row;
+    put_head(out, "glbp_latency_seconds", "gauge", "Smoothed latency of the own BFF, 0 unknown.");
+    for (size_t i = 0; i < view->groups_n; i++) {
+        make_row(view, i, &row);
+        fputs("glbp_latency_seconds{", out);
+        put_label(out, "group", row.config->name, "}");
+        fprintf(out, " %" PRIu32 ".%06" PRIu32 "\n", row.status.latency_us / 1000000,
+                row.status.latency_us % 1000000);
     }
 }
 
@@ -319,6 +331,7 @@ char *glbp_render_metrics(const struct glbp_view *view, size_t *ret_len)
     put_agent(out, view);
     put_states(out, view);
     put_group_metrics(out, view);
+    put_latency(out, view);
     put_members(out, view);
     put_slots(out, view);
     put_checks(out, view);

@@ -120,35 +120,49 @@ static const struct {
 };
 
 /* Exactly one answer, or none, and a close. A second answer would be what smuggling needs. */
-START_TEST(refused_and_closed)
+static void refuse(size_t index)
 {
     char bytes[1024];
     struct reply reply;
-    ck_assert_uint_lt(refused[_i].len + sizeof FOLLOW, sizeof bytes);
-    memcpy(bytes, refused[_i].bytes, refused[_i].len);
-    memcpy(bytes + refused[_i].len, FOLLOW, sizeof FOLLOW - 1);
+    ck_assert_uint_lt(refused[index].len + sizeof FOLLOW, sizeof bytes);
+    memcpy(bytes, refused[index].bytes, refused[index].len);
+    memcpy(bytes + refused[index].len, FOLLOW, sizeof FOLLOW - 1);
     int fd = rig_connect(rig.port);
-    rig_send(fd, bytes, refused[_i].len + sizeof FOLLOW - 1);
+    rig_send(fd, bytes, refused[index].len + sizeof FOLLOW - 1);
     rig_read(fd, false, &reply);
-    ck_assert_msg(reply.status == refused[_i].status, "%s: %d", refused[_i].name, reply.status);
-    ck_assert_msg(rig_is_closed(fd), "%s: not closed", refused[_i].name);
+    ck_assert_msg(reply.status == refused[index].status, "%s: %d", refused[index].name,
+                  reply.status);
+    ck_assert_msg(rig_is_closed(fd), "%s: not closed", refused[index].name);
     close(fd);
     rig_get(rig.port, "/health", "", &reply);
     ck_assert_int_eq(reply.status, 200);
 }
+
+START_TEST(refused_and_closed)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        refuse(i);
+}
 END_TEST
 
 /* The same, a byte at a time: where libmicrohttpd's buffer is cut must not matter. */
-START_TEST(refused_byte_by_byte)
+static void refuse_byte_by_byte(size_t index)
 {
     struct reply reply;
     int fd = rig_connect(rig.port);
-    for (size_t i = 0; i < refused[_i].len; i++)
-        rig_send(fd, refused[_i].bytes + i, 1);
+    for (size_t i = 0; i < refused[index].len; i++)
+        rig_send(fd, refused[index].bytes + i, 1);
     rig_read(fd, false, &reply);
-    ck_assert_msg(reply.status == refused[_i].status, "%s: %d", refused[_i].name, reply.status);
-    ck_assert_msg(rig_is_closed(fd), "%s: not closed", refused[_i].name);
+    ck_assert_msg(reply.status == refused[index].status, "%s: %d", refused[index].name,
+                  reply.status);
+    ck_assert_msg(rig_is_closed(fd), "%s: not closed", refused[index].name);
     close(fd);
+}
+
+START_TEST(refused_byte_by_byte)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        refuse_byte_by_byte(i);
 }
 END_TEST
 
@@ -184,20 +198,26 @@ static const struct {
     {"options asterisk", RAW("OPTIONS * HTTP/1.1\r\n" HOST "\r\n"), 204},
 };
 
-START_TEST(odd_and_in_step)
+static void answer_odd(size_t index)
 {
     char bytes[1024];
     struct reply reply;
-    memcpy(bytes, odd[_i].bytes, odd[_i].len);
-    memcpy(bytes + odd[_i].len, FOLLOW, sizeof FOLLOW - 1);
+    memcpy(bytes, odd[index].bytes, odd[index].len);
+    memcpy(bytes + odd[index].len, FOLLOW, sizeof FOLLOW - 1);
     int fd = rig_connect(rig.port);
-    rig_send(fd, bytes, odd[_i].len + sizeof FOLLOW - 1);
+    rig_send(fd, bytes, odd[index].len + sizeof FOLLOW - 1);
     rig_read(fd, false, &reply);
-    ck_assert_msg(reply.status == odd[_i].status, "%s: %d", odd[_i].name, reply.status);
+    ck_assert_msg(reply.status == odd[index].status, "%s: %d", odd[index].name, reply.status);
     rig_read(fd, false, &reply);
-    ck_assert_msg(reply.status == 200, "%s: then %d", odd[_i].name, reply.status);
+    ck_assert_msg(reply.status == 200, "%s: then %d", odd[index].name, reply.status);
     ck_assert_str_eq(reply.body, "{\"status\":\"ok\"}\n");
     close(fd);
+}
+
+START_TEST(odd_and_in_step)
+{
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        answer_odd(i);
 }
 END_TEST
 
@@ -247,6 +267,8 @@ START_TEST(mutated)
                                "If-None-Match: \"x\"\r\n\r\n";
     static const int values[] = {0, 1, 9, 10, 13, 32, 34, 37, 58, 63, 92, 127, 128, 255};
     struct reply reply;
+    rig.config.http.limits.header_ms = 200; /* so that what stays incomplete ends soon */
+    ck_assert_int_eq(glbp_http_reconfigure(rig.http, &rig.config), 0);
     for (size_t i = 0; i < sizeof good - 1; i++) {
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             char bytes[sizeof good];
@@ -270,9 +292,9 @@ Suite *vet_suite(void)
     TCase *tcase = tcase_create("raw");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, refused_and_closed, 0, sizeof refused / sizeof refused[0]);
-    tcase_add_loop_test(tcase, refused_byte_by_byte, 0, sizeof refused / sizeof refused[0]);
-    tcase_add_loop_test(tcase, odd_and_in_step, 0, sizeof odd / sizeof odd[0]);
+    tcase_add_test(tcase, refused_and_closed);
+    tcase_add_test(tcase, refused_byte_by_byte);
+    tcase_add_test(tcase, odd_and_in_step);
     tcase_add_test(tcase, header_sizes);
     tcase_add_test(tcase, mutated);
     suite_add_tcase(suite, tcase);
