@@ -140,35 +140,13 @@ static void check_refused(struct sim_check *check, struct sim_host *host,
 
 /* ---- states ---- */
 
-/* With steady links only a stall, an end or a resign makes an AVG unheard: while another one was
- * there all the time, nobody may take the role (preempt off means off). */
-static void check_new_active(struct sim_check *check, struct sim_host *host)
-{
-    struct sim_world *world = check->world;
-
-    for (size_t i = 0; check->steady_links && !check->preempts && i < world->hosts_n; i++) {
-        const struct sim_host *other = &world->hosts[i];
-        const struct sim_watched *seen = &check->hosts[i];
-        uint64_t long_ms = other->config.hold_ms + 4 * (uint64_t)other->config.hello_ms;
-
-        if (other == host || !other->group || other->stalled || seen->state != GLBP_ACTIVE)
-            continue;
-        if (other->resumed_ms + long_ms > world->now_ms && other->resumed_ms > 0)
-            continue;
-        if (seen->active_since_ms + long_ms > world->now_ms)
-            continue;
-        sim_fail(world, "inv 4: %s becomes AVG while %s, AVG for %" PRIu64 " ms, lives",
-                 host->label, other->label, world->now_ms - seen->active_since_ms);
-    }
-}
-
 static void check_event(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
 {
     struct sim_watched *seen = &check->hosts[host->index];
 
     if (event->kind == GLBP_EV_MEMBER_LOST) {
-        seen->losses++;
+        sim_check_steady_loss(check, host, event);
         if (check->settled)
             sim_fail(check->world, "%s loses %s though nothing is wrong", host->label, event->node);
     }
@@ -182,9 +160,9 @@ static void check_event(struct sim_check *check, struct sim_host *host,
     seen->state_changes++;
     if (event->to == GLBP_ACTIVE) {
         seen->active_since_ms = check->world->now_ms;
-        check_new_active(check, host);
     }
-    if (check->settled && !check->preempts)
+    sim_check_steady_state(check, host, event);
+    if (check->settled)
         sim_fail(check->world, "inv 1: %s: state %s -> %s after the bound", host->label,
                  glbp_state_name(event->from), glbp_state_name(event->to));
 }
@@ -236,6 +214,7 @@ static void check_held(struct sim_check *check, struct sim_host *host,
             seen->published_ms = check->world->now_ms;
         }
         sim_check_table(check, host, table, out);
+        sim_check_steady_owners(check, host, table);
     }
     seen->had_pool = table->slots_n > 0;
     seen->stamp = table->stamp;
@@ -246,6 +225,7 @@ void sim_check_after(struct sim_check *check, struct sim_host *host, const struc
 {
     if (in->kind == GLBP_IN_DATAGRAM && result == GLBP_E_REJECT)
         check_refused(check, host, out);
+    sim_check_steady_time(check);
     for (size_t i = 0; i < out->events_n; i++)
         check_event(check, host, &out->events[i]);
     if (out->events_dropped > 0)

@@ -25,7 +25,6 @@ struct sim_watched {
     uint64_t state_changes;        /* over all lives */
     uint64_t tables;               /* made by it, over all lives */
     uint64_t published_ms;         /* the last of them */
-    uint64_t losses;               /* members that it lost */
     bool sampled;                  /* `shown` is of the moment before this datagram */
     uint64_t shown[SIM_SHOWN];
     uint32_t datagrams;
@@ -54,9 +53,11 @@ struct sim_check {
     struct sim_map claims; /* node and term -> which life claimed it */
     struct sim_frontend frontend;
 
-    bool preempts;     /* somebody may preempt: an AVG may change without a fault */
-    bool steady_links; /* no fault touches the network: judges who may become Active */
-    bool settled;      /* the bound is over: nothing may change any more */
+    bool preempts;       /* somebody may preempt: an AVG may change without a fault */
+    bool steady_links;   /* no fault touches the network: judges who may become Active */
+    bool settled;        /* the bound is over: nothing may change any more */
+    uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */
+    uint32_t heir;       /* the standby that will */
 };
 
 void sim_check_init(struct sim_check *check, struct sim_world *world);
@@ -77,6 +78,15 @@ void sim_check_table(struct sim_check *check, struct sim_host *host, const struc
                      const struct glbp_output *out);
 uint64_t sim_check_content(const struct glbp_table *table);
 
+/* ---- check_steady.c: while no fault touches the network (check->steady_links) ---- */
+void sim_check_steady_state(struct sim_check *check, struct sim_host *host,
+                            const struct glbp_event *event);
+void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
+                           const struct glbp_event *event);
+void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
+                             const struct glbp_table *table);
+void sim_check_steady_time(struct sim_check *check);
+
 /* ---- check_liveness.c ---- */
 
 /* A part: hosts that hear each other both ways; `in` holds hosts_n flags. */
@@ -93,6 +103,9 @@ void sim_check_equal_tables(struct sim_check *check, const uint8_t *in);
 
 /* Every slot is where it must be once every clock had its time. */
 void sim_check_slots_home(struct sim_check *check, const uint8_t *in);
+
+/* No member that preempts stays below an AVG of lower priority. */
+void sim_check_preempted(struct sim_check *check, const uint8_t *in);
 
 /* The frontend polls every agent. */
 void sim_check_poll(struct sim_check *check);

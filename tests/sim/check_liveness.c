@@ -136,6 +136,28 @@ void sim_check_slots_home(struct sim_check *check, const uint8_t *in)
     }
 }
 
+void sim_check_preempted(struct sim_check *check, const uint8_t *in)
+{
+    struct sim_world *world = check->world;
+    const struct sim_host *avg = NULL;
+    struct glbp_group_status status;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        if (counts(check, in, i) && check->hosts[i].state == GLBP_ACTIVE)
+            avg = &world->hosts[i];
+    }
+    for (size_t i = 0; avg && i < world->hosts_n; i++) {
+        const struct glbp_group_config *config = &world->hosts[i].config;
+
+        if (!counts(check, in, i) || !config->preempt || config->priority <= avg->config.priority)
+            continue;
+        sim_host_status(&world->hosts[i], &status);
+        if (!status.draining)
+            sim_fail(world, "%s preempts and ranks above %s, but does not lead",
+                     world->hosts[i].label, avg->label);
+    }
+}
+
 /* ---- a frontend as in protocol.md section 8 ---- */
 
 static int prefer(const struct glbp_table *a, const struct glbp_table *b)

@@ -46,6 +46,16 @@ static void reboot(struct sim_faults *faults, struct sim_host *host, uint32_t va
     host->boot_ms = sim_rng_below(&faults->rng, 100000);
 }
 
+void sim_faults_kill(struct sim_faults *faults)
+{
+    struct sim_host *host = avg_of(faults);
+    uint64_t which = sim_rng_below(&faults->rng, faults->world->hosts_n);
+
+    if (!host || sim_rng_permille(&faults->rng, 400))
+        host = &faults->world->hosts[which];
+    crash(host, (uint32_t)sim_rng_below(&faults->rng, 60));
+}
+
 static void start(struct sim_host *host)
 {
     host->http_closed = false;
@@ -148,6 +158,10 @@ static bool begin_on_process(struct sim_faults *faults, struct sim_fault *fault,
         return true;
     case SIM_FAULT_RELOAD:
         reload(faults, host, fault->variant);
+        return false;
+    case SIM_FAULT_RENUMBER:
+        host->addr.ip[13] = (uint8_t)(host->addr.ip[13] + 1);
+        sim_host_link(host, host->link);
         return false;
     case SIM_FAULT_GIVE_UP:
         sim_host_command(host, GLBP_CMD_RESIGN, 0);

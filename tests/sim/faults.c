@@ -36,10 +36,19 @@ void sim_faults_init(struct sim_faults *faults, struct sim_world *world, struct 
         faults->lasting[i].links = sim_alloc(world->hosts_n * world->hosts_n);
 }
 
+/* What touches the role itself: drawn more often than its share. */
+static const enum sim_fault_kind on_roles[] = {
+    SIM_FAULT_DRAIN,     SIM_FAULT_GIVE_UP,   SIM_FAULT_RELOAD,  SIM_FAULT_SHUTDOWN,
+    SIM_FAULT_CRASH_AVG, SIM_FAULT_STALL_AVG, SIM_FAULT_RESTART,
+};
+
 static enum sim_fault_kind draw_kind(struct sim_faults *faults)
 {
-    uint32_t kind;
+    uint32_t kind =
+        (uint32_t)on_roles[sim_rng_below(&faults->rng, sizeof on_roles / sizeof on_roles[0])];
 
+    if ((faults->kinds >> kind & 1U) && sim_rng_permille(&faults->rng, 350))
+        return (enum sim_fault_kind)kind;
     do {
         kind = (uint32_t)sim_rng_below(&faults->rng, SIM_FAULT_KINDS);
     } while (!(faults->kinds >> kind & 1U));

@@ -33,6 +33,7 @@
     X(SIM_FAULT_BFF, "bff", 0)             /* the BFF dies or hangs */                             \
     X(SIM_FAULT_DRAIN, "drain", 0)         /* by command */                                        \
     X(SIM_FAULT_RELOAD, "reload", 0)       /* another priority, weight, timer or delay */          \
+    X(SIM_FAULT_RENUMBER, "renumber", 0)   /* its address changes under it */                      \
     X(SIM_FAULT_GIVE_UP, "give-up", 0)     /* the AVG resigns by command */
 
 #define SIM_FAULT_ENUM(name, text, network) name,
@@ -77,6 +78,9 @@ void sim_faults_end(struct sim_faults *faults, uint64_t name);
 
 /* Undoes everything, starts who is down, wakes who is stalled. */
 void sim_faults_heal(struct sim_faults *faults);
+
+/* The AVG, or anybody, dies for good: until the next heal. */
+void sim_faults_kill(struct sim_faults *faults);
 
 /* Cuts that stay until the next heal: into parts, or a pattern of directions. */
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of);

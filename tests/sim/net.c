@@ -113,19 +113,38 @@ static void spread(struct sim_host *host, struct sim_packet *packet)
     }
 }
 
+/* A later minor version: one more key in the payload's map. Returns the new length. */
+static size_t add_unknown_key(uint8_t *payload, size_t len)
+{
+    static const uint8_t key[] = {0x7f, 0x92, 0x01, 0xa1, 'x'}; /* 127: [1, "x"] */
+
+    if (len + sizeof key > GLBP_PAYLOAD_MAX)
+        return len;
+    if (payload[0] >= 0x80 && payload[0] < 0x8f)
+        payload[0]++;
+    else if (payload[0] == 0xde && payload[2] < 0xff)
+        payload[2]++;
+    else
+        return len;
+    memcpy(payload + len, key, sizeof key);
+    return len + sizeof key;
+}
+
 static void seal(struct sim_world *world, struct sim_host *host, struct sim_packet *packet,
                  const struct glbp_send *send)
 {
-    packet->is_signed = world->is_signed;
-    if (!world->with_envelope) {
-        memcpy(packet->bytes, send->payload, send->len);
-        packet->len = (uint32_t)send->len;
-        return;
-    }
-    memcpy(packet->bytes + GLBP_HEADER_LEN, send->payload, send->len);
-    int len =
-        glbp_envelope_seal(world->keychain, sim_host_now(host).wall_ms, packet->bytes, send->len);
+    size_t header = world->with_envelope ? GLBP_HEADER_LEN : 0, payload_len = send->len;
+    int len;
 
+    packet->is_signed = world->is_signed;
+    memcpy(packet->bytes + header, send->payload, payload_len);
+    if (host->newer)
+        payload_len = add_unknown_key(packet->bytes + header, payload_len);
+    packet->len = (uint32_t)payload_len;
+    if (!world->with_envelope)
+        return;
+    len =
+        glbp_envelope_seal(world->keychain, sim_host_now(host).wall_ms, packet->bytes, payload_len);
     if (len < 0)
         sim_fail(world, "%s cannot seal: %s", host->label, glbp_strerror(len));
     packet->len = (uint32_t)len;

@@ -60,6 +60,7 @@ static void draw_host(struct sim_rng *rng, struct sim_host *host,
     if (sim_rng_permille(rng, 300))
         host->wall_offset_ms = (int64_t)sim_rng_below(rng, 100000000) - 50000000;
     host->has_checks = sim_rng_permille(rng, 500);
+    host->newer = sim_rng_permille(rng, 100);
 }
 
 /* With keys, whoever knows somebody finds all others: a ring of peers with a few chords. Without,
@@ -114,7 +115,7 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
     struct sim_rng rng = {.state = options->seed * UINT64_C(0x632be59bd9b4e019) + 1};
     uint32_t drawn = draw_nodes(&rng), nodes = options->nodes ? options->nodes : drawn;
     struct sim_world *world = sim_world_new(nodes, sim_rng_next(&rng));
-    bool equal = sim_rng_permille(&rng, 400), preempt = sim_rng_permille(&rng, 250);
+    bool equal = sim_rng_permille(&rng, 400), preempt = sim_rng_permille(&rng, 350);
     struct glbp_group_config group = world->hosts[0].config;
     uint64_t budget_ms = (uint64_t)options->minutes * 60000;
 
@@ -130,7 +131,6 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
     }
     ret->hello_ms = group.hello_ms;
     ret->hold_ms = group.hold_ms;
-    ret->return_ms = group.forwarder_preempt_delay_ms;
     ret->together = sim_rng_permille(&rng, 400);
     /* The same number of datagrams for fast timers and for many hosts, roughly. */
     if (group.hello_ms < 1000)

@@ -1,6 +1,7 @@
 #include "tests/sim/workers.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOBS_MAX 64
+#define JOBS_MAX    64
+#define MALLOC_KEEP (256 << 20)
 
 /* Shared by the processes of a batch. */
 struct board {
@@ -69,6 +71,8 @@ static void work(const struct sim_batch *batch, struct board *board, uint32_t jo
 {
     uint64_t count = batch->last - batch->first + 1;
 
+    mallopt(M_TRIM_THRESHOLD, MALLOC_KEEP); /* each seed takes and gives back the same few MB */
+    mallopt(M_MMAP_THRESHOLD, MALLOC_KEEP);
     for (uint64_t i = board->next++; i < count; i = board->next++) {
         if (board->until_s > 0 && clock_s() > board->until_s)
             break;

@@ -74,6 +74,7 @@ struct sim_host {
     enum sim_bff bff;
     bool http_closed; /* powered off, or behind a firewall: no probe gets there */
     bool has_checks;
+    bool newer;                /* its datagrams carry a key that nobody knows yet */
     struct glbp_health health; /* the next verdict */
 
     /* tally of this life */

@@ -1,0 +1,135 @@
+/* What must hold in the midst of faults too, as long as none of them touches the network: only
+ * stalls, ends, restarts, clocks, weights and orders. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "proto/group/pool.h"
+#include "tests/sim/check.h"
+
+#define HANDOVER_MS 300 /* scenarios.md L2: a graceful takeover */
+
+/* Up and awake for that long. */
+static bool awake_for(const struct sim_check *check, const struct sim_host *host, uint64_t for_ms)
+{
+    uint64_t now_ms = check->world->now_ms;
+
+    return host->group && !host->stalled && !host->leaving && host->started_ms + for_ms <= now_ms &&
+           (host->resumed_ms == 0 || host->resumed_ms + for_ms <= now_ms);
+}
+
+static struct sim_host *host_named(const struct sim_check *check, const char *node)
+{
+    for (size_t i = 0; i < check->world->hosts_n; i++) {
+        if (strcmp(check->world->hosts[i].node, node) == 0)
+            return &check->world->hosts[i];
+    }
+    return NULL;
+}
+
+static uint64_t long_ms(const struct sim_host *host)
+{
+    return host->config.hold_ms + 4 * (uint64_t)host->config.hello_ms;
+}
+
+/* Preempt off means off: while another AVG was there all the time, nobody takes the role. */
+static void check_new_active(struct sim_check *check, struct sim_host *host)
+{
+    struct sim_world *world = check->world;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        const struct sim_host *other = &world->hosts[i];
+        const struct sim_watched *seen = &check->hosts[i];
+
+        if (other == host || seen->state != GLBP_ACTIVE ||
+            !awake_for(check, other, long_ms(other)) ||
+            seen->active_since_ms + long_ms(other) > world->now_ms)
+            continue;
+        sim_fail(world, "inv 4: %s becomes AVG while %s, AVG for %" PRIu64 " ms, lives",
+                 host->label, other->label, world->now_ms - seen->active_since_ms);
+    }
+}
+
+/* The AVG gave the role up, and its table names a standby that is up and awake. */
+static void expect_heir(struct sim_check *check, struct sim_host *host,
+                        const struct glbp_event *event)
+{
+    const struct sim_watched *seen = &check->hosts[host->index];
+    const struct sim_host *heir = host_named(check, glbp_group_table(host->group)->head.standby);
+    bool orderly = event->reason == GLBP_WHY_SHUTDOWN || event->reason == GLBP_WHY_COMMAND ||
+                   event->reason == GLBP_WHY_DRAINING;
+
+    /* Right after a change of AVG the step-down rule may hold the next one back for 2 hellos. */
+    if (!orderly || seen->active_since_ms + long_ms(host) > check->world->now_ms || !heir ||
+        heir == host || check->hosts[heir->index].state != GLBP_STANDBY ||
+        !awake_for(check, heir, long_ms(heir)))
+        return;
+    check->heir = heir->index;
+    check->heir_by_ms = check->world->now_ms + HANDOVER_MS;
+}
+
+void sim_check_steady_state(struct sim_check *check, struct sim_host *host,
+                            const struct glbp_event *event)
+{
+    if (!check->steady_links)
+        return;
+    if (event->to == GLBP_ACTIVE) {
+        check->heir_by_ms = 0;
+        if (!check->preempts)
+            check_new_active(check, host);
+    } else if (event->from == GLBP_ACTIVE) {
+        expect_heir(check, host, event);
+    }
+}
+
+void sim_check_steady_time(struct sim_check *check)
+{
+    const struct sim_host *heir = &check->world->hosts[check->heir];
+
+    if (check->heir_by_ms == 0 || check->world->now_ms < check->heir_by_ms)
+        return;
+    check->heir_by_ms = 0;
+    if (awake_for(check, heir, long_ms(heir)) && check->hosts[check->heir].state == GLBP_STANDBY)
+        sim_fail(check->world, "L2: %s does not lead %d ms after the AVG gave the role up",
+                 heir->label, HANDOVER_MS);
+}
+
+/* Nobody is lost that lives. */
+void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
+                           const struct glbp_event *event)
+{
+    const struct sim_host *other = host_named(check, event->node);
+
+    if (check->steady_links && other && awake_for(check, other, long_ms(other)) &&
+        awake_for(check, host, long_ms(host)))
+        sim_fail(check->world, "%s loses %s, which lives, on a network without faults", host->label,
+                 other->label);
+}
+
+/* A slot keeps its owner while it exists, whoever leads: judged against the greatest table that
+ * somebody awake holds. */
+void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
+                             const struct glbp_table *table)
+{
+    const struct glbp_table *before = NULL;
+
+    for (size_t i = 0; check->steady_links && i < check->world->hosts_n; i++) {
+        const struct sim_host *other = &check->world->hosts[i];
+        const struct glbp_table *held = other->group ? glbp_group_table(other->group) : NULL;
+
+        if (held && other != host && awake_for(check, other, long_ms(other)) &&
+            glbp_stamp_cmp(&held->stamp, &table->stamp) < 0 &&
+            (!before || glbp_stamp_cmp(&held->stamp, &before->stamp) > 0))
+            before = held;
+    }
+    for (size_t i = 0, k = 0; before && i < table->slots_n; i++) {
+        const struct glbp_slot_entry *slot = &table->slots[i];
+
+        while (k < before->slots_n && before->slots[k].slot < slot->slot)
+            k++;
+        if (k < before->slots_n && before->slots[k].slot == slot->slot &&
+            strcmp(before->slots[k].owner, slot->owner) != 0 &&
+            glbp_table_member(table, before->slots[k].owner)) /* else it was removed in its time */
+            sim_fail(check->world, "slot %u of %s is renumbered: %s gives it to %s", slot->slot,
+                     before->slots[k].owner, host->label, slot->owner);
+    }
+}

@@ -1,0 +1,231 @@
+/* The liveness phase: what is demanded when, once the faults are over. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tests/sim/phases.h"
+
+/* Beyond hold and hellos: packets' time, and what a process that just began needs. */
+static uint64_t slack_ms(const struct run *run)
+{
+    const struct sim_world *world = run->world;
+    uint64_t window_ms = run->setup.hello_ms < 1000 ? run->setup.hello_ms : 1000;
+    uint64_t slack = 100 + 8 * (uint64_t)(world->net.delay_ms + world->net.jitter_ms);
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        if (world->hosts[i].started_ms + 3 * run->setup.hold_ms > world->now_ms) {
+            slack += 2 * window_ms + 600;
+            break;
+        }
+    }
+    if (run->setup.sparse)
+        slack += 3 * run->setup.hello_ms;
+    return slack;
+}
+
+static uint64_t return_ms(const struct run *run)
+{
+    uint64_t longest_ms = 0;
+
+    for (size_t i = 0; i < run->world->hosts_n; i++) { /* a reload may have changed it */
+        const struct glbp_group_config *config = &run->world->hosts[i].config;
+
+        if (config->forwarder_preempt_delay_ms > longest_ms)
+            longest_ms = config->forwarder_preempt_delay_ms;
+    }
+    return longest_ms;
+}
+
+static void begin_peace(struct run *run)
+{
+    uint64_t last_ms = sim_net_flushed_ms(run->world), slack = slack_ms(run);
+    uint64_t hold_ms = run->setup.hold_ms, hello_ms = run->setup.hello_ms;
+    uint64_t settle_ms = last_ms + hold_ms + slack, quiet_ms; /* what was held back is a fault */
+
+    if (run->setup.preempt_ms > 0)
+        settle_ms += run->setup.preempt_ms + 2 * hold_ms;
+    run->all_home = sim_rng_permille(&run->faults.rng, 300);
+    quiet_ms = sim_rng_range(&run->faults.rng, 8, 20) * hello_ms;
+    if (run->all_home)
+        quiet_ms += return_ms(run) + 2 * hold_ms + 2 * run->world->check_ms;
+    run_call_at(run, settle_ms + 2 * hello_ms, CALL_ONE_AVG, 0);
+    run_call_at(run, settle_ms + 3 * hello_ms, CALL_EQUAL, 0);
+    run_call_at(run, settle_ms + 3 * hello_ms + quiet_ms, CALL_QUIET_END, 0);
+    if (run->shape == SHAPE_PATTERN)
+        run_call_at(run, settle_ms + 2 * hello_ms, CALL_WATCH, 0);
+}
+
+void peace_heal(struct run *run)
+{
+    bool may_cut = !run->check.steady_links && !run->setup.sparse;
+    uint64_t dice = sim_rng_below(&run->faults.rng, 10);
+
+    run->phase++;
+    run->major = NULL;
+    sim_faults_heal(&run->faults);
+    if (sim_rng_permille(&run->faults.rng, 250) && run->world->now_ms > 2 * run->setup.hold_ms)
+        sim_faults_kill(&run->faults);
+    run->shape = SHAPE_WHOLE;
+    memset(run->part_of, 0, run->world->hosts_n);
+    if (may_cut && dice < 2) {
+        run->shape = SHAPE_PARTS;
+        sim_faults_part(&run->faults, run->part_of);
+    } else if (may_cut && dice < 4) {
+        run->shape = SHAPE_PATTERN;
+        sim_faults_pattern(&run->faults);
+    }
+    if (run->shape != SHAPE_WHOLE)
+        parts_find(run);
+    if (run->options->verbose)
+        run_say(run, run->shape == SHAPE_WHOLE   ? "healed"
+                     : run->shape == SHAPE_PARTS ? "healed, but for parts"
+                                                 : "healed, but for one-way cuts");
+    begin_peace(run);
+}
+
+/* The parts meet again, and nothing else happens. */
+static void reunite(struct run *run)
+{
+    run->phase++;
+    run->check.settled = false;
+    run->major = parts_major(run);
+    sim_net_heal(run->world);
+    run->shape = SHAPE_WHOLE;
+    memset(run->part_of, 0, run->world->hosts_n);
+    if (run->options->verbose)
+        run_say(run, "the parts meet");
+    begin_peace(run);
+}
+
+void peace_one_avg(struct run *run)
+{
+    for (size_t part = 0; run->shape != SHAPE_PATTERN && part < run->world->hosts_n; part++) {
+        if (parts_select(run, part) > 0)
+            sim_check_one_avg(&run->check, run->in);
+    }
+}
+
+static void equal_tables(struct run *run)
+{
+    for (size_t part = 0; run->shape != SHAPE_PATTERN && part < run->world->hosts_n; part++) {
+        if (parts_select(run, part) > 0)
+            sim_check_equal_tables(&run->check, run->in);
+    }
+}
+
+/* A table that was just published is on its way: looks again a little later. */
+static bool on_its_way(struct run *run, enum call call)
+{
+    uint64_t way_ms = 20 + 4 * (uint64_t)(run->world->net.delay_ms + run->world->net.jitter_ms);
+
+    for (size_t i = 0; i < run->world->hosts_n && run->put_off < 5; i++) {
+        if (run->check.hosts[i].published_ms + way_ms > run->world->now_ms) {
+            run->put_off++;
+            run_call_at(run, run->world->now_ms + way_ms, call, 0);
+            return true;
+        }
+    }
+    run->put_off = 0;
+    return false;
+}
+
+static uint64_t state_changes(const struct run *run)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < run->world->hosts_n; i++)
+        sum += run->check.hosts[i].state_changes;
+    return sum;
+}
+
+void peace_settle(struct run *run)
+{
+    if (on_its_way(run, CALL_EQUAL))
+        return;
+    equal_tables(run);
+    if (run->major && run->check.hosts[run->major->index].state != GLBP_ACTIVE)
+        sim_fail(run->world, "%s led the only part with a majority, but lost the heal",
+                 run->major->label);
+    run->check.settled = run->shape != SHAPE_PATTERN;
+    run->settled_ms = run->world->now_ms;
+    run->changes = state_changes(run);
+    for (size_t i = 0; i < run->world->hosts_n; i++) {
+        run->sent[i] = run->world->hosts[i].sent;
+        run->tables[i] = run->check.hosts[i].tables;
+    }
+}
+
+void peace_watch(struct run *run)
+{
+    struct sim_world *world = run->world;
+    uint64_t bound_ms = run->setup.hold_ms + 2 * run->setup.hello_ms + slack_ms(run);
+
+    for (size_t part = 0; part < world->hosts_n; part++) {
+        size_t avgs = 0;
+
+        for (size_t i = 0; i < world->hosts_n; i++)
+            avgs += run->part_of[i] == part && run->check.hosts[i].state == GLBP_ACTIVE;
+        if (avgs < 2)
+            run->two_ms[part] = 0;
+        else if (run->two_ms[part] == 0)
+            run->two_ms[part] = world->now_ms;
+        else if (!run->check.preempts && world->now_ms - run->two_ms[part] > bound_ms)
+            sim_fail(world,
+                     "inv 1: a part with one-way cuts around it has %zu AVGs for %" PRIu64 " ms",
+                     avgs, world->now_ms - run->two_ms[part]);
+    }
+    run_call_at(run, world->now_ms + run->setup.hello_ms / 2, CALL_WATCH, 0);
+}
+
+/* No war: in peace nobody says much more than its hellos. */
+static void check_rates(struct run *run)
+{
+    struct sim_world *world = run->world;
+    uint64_t length_ms = world->now_ms - run->settled_ms;
+    uint64_t changes = state_changes(run) - run->changes;
+    uint64_t slices = 1 + world->hosts_n / 4, tables = 0;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        uint64_t made = run->check.hosts[i].tables - run->tables[i];
+
+        tables += made;
+        /* of each slot: moved, retiring, removed, returned */
+        if (made > 8 + 4 * world->hosts_n + length_ms / run->setup.hold_ms)
+            sim_fail(world, "war: %s made %" PRIu64 " tables in %" PRIu64 " ms of peace",
+                     world->hosts[i].label, made, length_ms);
+    }
+    if (run->shape == SHAPE_PATTERN && changes > 4 * world->hosts_n)
+        sim_fail(world, "war: %" PRIu64 " changes of state in %" PRIu64 " ms", changes, length_ms);
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        uint64_t sent = world->hosts[i].sent - run->sent[i];
+        uint64_t due = length_ms / world->hosts[i].config.hello_ms + 1;
+
+        if (sent > 3 * due + 20 + tables * (10 + 6 * slices))
+            sim_fail(world,
+                     "war: %s sent %" PRIu64 " datagrams in %" PRIu64 " ms of peace, %" PRIu64
+                     " hellos were due, %" PRIu64 " tables made",
+                     world->hosts[i].label, sent, length_ms, due, tables);
+    }
+}
+
+void peace_end(struct run *run)
+{
+    if (on_its_way(run, CALL_QUIET_END))
+        return;
+    peace_one_avg(run);
+    equal_tables(run);
+    check_rates(run);
+    if (run->shape == SHAPE_WHOLE) {
+        parts_select(run, 0);
+        if (run->all_home)
+            sim_check_slots_home(&run->check, run->in);
+        sim_check_preempted(&run->check, run->in);
+        sim_check_poll(&run->check);
+        sim_check_frontend(&run->check, run->in);
+    }
+    if (run->shape == SHAPE_PARTS && sim_rng_permille(&run->faults.rng, 600))
+        reunite(run);
+    else if (run->world->now_ms >= run->setup.budget_ms)
+        run->over = true;
+    else
+        run_begin_faults(run);
+}
