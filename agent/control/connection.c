@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "agent/clock.h"
+
 #define CHUNK 4096
 
 struct write {
@@ -35,7 +37,7 @@ void glbp_connection_hang_up(struct glbp_connection *connection)
 static void enter(struct glbp_connection *connection, enum glbp_connection_state state)
 {
     connection->state = state;
-    connection->deadline_ms = uv_now(connection->pipe.loop) + connection->idle_ms;
+    connection->deadline_ms = glbp_clock_mono_ms() + connection->idle_ms;
 }
 
 static void on_written(uv_write_t *req, int status)

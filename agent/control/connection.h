@@ -33,7 +33,7 @@ struct glbp_connection {
     bool follows;                        /* gets every event; sends nothing more */
     struct glbp_control_request request; /* the one in work; its peer is set by _start() */
     bool last_words;                     /* hang up once the answer is written */
-    uint64_t deadline_ms;                /* of the loop's clock */
+    uint64_t deadline_ms;                /* monotonic */
     char *line;                          /* bytes read and not yet used, heap */
     size_t line_len, line_cap;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/clock.h"
 #include "agent/control/connection.h"
 #include "agent/control/request.h"
 #include "agent/control/ring.h"
@@ -122,9 +123,8 @@ static void on_line(struct glbp_connection *connection, const char *text, size_t
 {
     struct glbp_control *control = connection->owner;
     char err[GLBP_CONTROL_ERROR_SIZE];
-    struct glbp_control_line line;
+    struct glbp_control_line line = {.request = connection->request}; /* the peer stays the same */
 
-    line.request = connection->request; /* the peer, who stays the same */
     if (!glbp_control_line_parse(text, len, &line, err)) {
         glbp_connection_answer(connection, answer_text(NULL, err));
         return;
@@ -141,7 +141,7 @@ static void on_line(struct glbp_connection *connection, const char *text, size_t
 static void on_sweep(uv_timer_t *timer)
 {
     struct glbp_control *control = timer->data;
-    uint64_t now_ms = uv_now(timer->loop);
+    uint64_t now_ms = glbp_clock_mono_ms();
 
     for (struct glbp_connection *c = control->connections; c != NULL; c = c->next) {
         if (c->deadline_ms > now_ms)

@@ -131,8 +131,14 @@ static void make_printable(json_t *value)
             json_string_set(value, clean);
         free(clean);
     }
-    json_object_foreach(value, key, child) make_printable(child);
-    json_array_foreach(value, i, child) make_printable(child);
+    json_object_foreach(value, key, child)
+    {
+        make_printable(child);
+    }
+    json_array_foreach(value, i, child)
+    {
+        make_printable(child);
+    }
 }
 
 enum glbp_ctl_exit glbp_ctl_client_next(struct glbp_ctl_client *client, json_t **ret)

@@ -148,7 +148,9 @@ static enum glbp_ctl_exit run_events(const struct command *command,
     }
     rv = glbp_ctl_client_ask(&client, request, &result);
     json_array_foreach(json_object_get(result, "events"), i, event)
+    {
         print_event(&show, event, arguments->json);
+    }
     json_decref(result);
     while (rv == GLBP_CTL_DONE && arguments->follow && !ferror(stdout)) {
         rv = glbp_ctl_client_next(&client, &event);

@@ -59,7 +59,9 @@ void glbp_show_brief(const struct glbp_show *show, const json_t *status)
 
     heads(&table, names);
     json_array_foreach(groups, i, group)
+    {
         brief_group(&table, group, glbp_words_text(status, "node"));
+    }
     glbp_words_print(show, &table);
 }
 
@@ -147,7 +149,9 @@ void glbp_show_pool(const struct glbp_show *show, const json_t *pool)
     }
     glbp_words_print(show, &table);
     json_array_foreach(agents, i, agent)
+    {
         fprintf(show->out, "%s%s\n", i == 0 ? "Served at " : "          ", glbp_words_item(agent));
+    }
 }
 
 void glbp_show_event(const struct glbp_show *show, const json_t *event)

@@ -250,10 +250,16 @@ static void group_lines(const struct view *view)
     weighting_lines(view);
     fprintf(view->out, "  Load balancing: %s\n", glbp_words_text(group, "load_balancing"));
     member_lines(view);
-    json_array_foreach(slots, i, slot) here += glbp_words_is(slot, "forwarder", view->self);
+    json_array_foreach(slots, i, slot)
+    {
+        here += glbp_words_is(slot, "forwarder", view->self);
+    }
     fprintf(view->out, "  There %s %lld forwarder%s (%lld active)\n", slots_n == 1 ? "is" : "are",
             (long long)slots_n, plural(slots_n), (long long)here);
-    json_array_foreach(slots, i, slot) forwarder_lines(view, slot);
+    json_array_foreach(slots, i, slot)
+    {
+        forwarder_lines(view, slot);
+    }
 }
 
 void glbp_show_status(const struct glbp_show *show, const json_t *status)
@@ -265,7 +271,9 @@ void glbp_show_status(const struct glbp_show *show, const json_t *status)
 
     view.self = glbp_words_text(status, "node");
     json_array_foreach(warnings, i, warning)
+    {
         fprintf(show->out, "Warning: %s\n", glbp_words_item(warning));
+    }
     json_array_foreach(groups, i, group)
     {
         view.group = group;

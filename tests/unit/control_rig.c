@@ -38,12 +38,13 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t len)
 
 void __wrap_glbp_log(int severity, const char *mnemonic, const char *format, ...)
 {
-    int n = snprintf(logged, sizeof logged, "%d %s ", severity, mnemonic);
+    char text[900];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(logged + n, sizeof logged - (size_t)n, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    snprintf(logged, sizeof logged, "%d %s %s", severity, mnemonic, text);
 }
 
 _Noreturn void glbp_assert_failed(const char *what, const char *file, int line)
@@ -153,7 +154,7 @@ int rig_connect(struct rig *rig)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     ck_assert_int_ge(fd, 0);
-    strcpy(address.sun_path, rig->path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.107s", rig->path);
     ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     uv_run(&rig->loop, UV_RUN_NOWAIT);
     return fd;

@@ -88,7 +88,7 @@ START_TEST(a_stale_socket_is_replaced)
 
     rig_open(&rig, 0);
     close_socket();
-    strcpy(address.sun_path, rig.path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.107s", rig.path);
     ck_assert_int_eq(bind(dead, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(dead, 1), 0);
     close(dead); /* as after kill -9 */
@@ -127,7 +127,7 @@ START_TEST(a_live_agent_with_a_full_backlog_is_left_alone)
 
     rig_open(&rig, 0);
     close_socket();
-    strcpy(address.sun_path, rig.path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.107s", rig.path);
     ck_assert_int_eq(bind(busy, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(busy, 1), 0);
     for (int i = 0; i < 8; i++) {
@@ -202,7 +202,7 @@ START_TEST(paths_that_cannot_be)
 
     rig_open(&rig, 0);
     close_socket();
-    strcpy(good, rig.path);
+    memcpy(good, rig.path, sizeof good);
     memset(rig.path, 'x', 108);
     rig.path[108] = '\0';
     refuse(UV_ENAMETOOLONG, "a path of 108 bytes; a Unix socket takes 1 to 107");
@@ -210,7 +210,7 @@ START_TEST(paths_that_cannot_be)
     refuse(UV_ENAMETOOLONG, "a path of 0 bytes");
     snprintf(rig.path, sizeof rig.path, "%s/no/such/control.sock", rig.dir);
     refuse(UV_ENOENT, "cannot be made: No such file or directory");
-    strcpy(rig.path, good);
+    memcpy(rig.path, good, sizeof good);
     finish();
 }
 END_TEST

@@ -169,12 +169,12 @@ static void happen(uint64_t number)
     glbp_control_event(rig.control, &event, "web", 10);
 }
 
-static int number_of(const json_t *event)
+static long number_of(const json_t *event)
 {
     const char *node = json_string_value(json_object_get(event, "node"));
 
     ck_assert_ptr_nonnull(node);
-    return atoi(node + strlen("bff-"));
+    return strtol(node + strlen("bff-"), NULL, 10);
 }
 
 START_TEST(the_last_events_are_kept_in_order)

@@ -35,7 +35,7 @@ static pid_t start(const char *words, int *ret_fd)
     int fds[2];
     pid_t pid;
 
-    strcpy(copy, words);
+    snprintf(copy, sizeof copy, "%s", words);
     argv[1] = strtok(copy, " ");
     for (int i = 2; i <= WORDS_MAX && argv[i - 1] != NULL; i++)
         argv[i] = strtok(NULL, " ");
