@@ -48,9 +48,7 @@ static void set_minority(struct glbp_group *group, bool minority, size_t gone, s
 uint64_t glbp_minority_settle(struct glbp_group *group)
 {
     if (group->state != GLBP_ACTIVE) {
-        group->minority_false_ms = 0;
-        if (group->minority)
-            set_minority(group, false, 0, 0);
+        group->minority = false; /* the change of state tells it */
         return GLBP_NEVER_MS;
     }
     struct count count = {.next_ms = GLBP_NEVER_MS};

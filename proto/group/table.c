@@ -38,7 +38,8 @@ static void add_member(struct glbp_group *group, const struct glbp_member_entry 
 {
     size_t at = group->draft.members_n++;
     struct glbp_member_entry *ret = &group->draft.members[at];
-    if (member != NULL && glbp_member_known(member)) {
+    GLBP_ASSERT(entry != NULL || member != NULL);
+    if (member != NULL && (entry == NULL || glbp_member_known(member))) {
         memcpy(ret->node, member->node, sizeof(ret->node));
         ret->addr = member->addr;
         memcpy(ret->url, member->url, sizeof(ret->url));
@@ -363,21 +364,21 @@ void glbp_table_adopt(struct glbp_group *group, uint64_t term)
 
 /* ---- announcing ---- */
 
+/* Stands for a slot that is not there. */
+static const struct glbp_slot_entry no_slot = {.state = GLBP_SLOT_DOWN};
+
 static void announce_slot(struct glbp_group *group, const struct glbp_slot_entry *before,
                           const struct glbp_slot_entry *after)
 {
-    unsigned from = before != NULL ? before->state : (unsigned)GLBP_SLOT_DOWN;
-    unsigned to = after != NULL ? after->state : (unsigned)GLBP_SLOT_DOWN;
-    const char *forwarder_before = before != NULL ? before->forwarder : "";
-    const char *forwarder = after != NULL ? after->forwarder : "";
-    if (before != NULL && after != NULL && from == to && strcmp(forwarder, forwarder_before) == 0)
+    if (before->slot == after->slot && before->state == after->state &&
+        strcmp(before->forwarder, after->forwarder) == 0)
         return;
     struct glbp_event *event = glbp_emit(group, GLBP_EV_FORWARDER);
-    event->slot = after != NULL ? after->slot : before->slot;
-    event->from = (uint8_t)from;
-    event->to = (uint8_t)to;
-    memcpy(event->node, forwarder, strlen(forwarder) + 1);
-    memcpy(event->other, forwarder_before, strlen(forwarder_before) + 1);
+    event->slot = after->slot != 0 ? after->slot : before->slot;
+    event->from = before->state;
+    event->to = after->state;
+    memcpy(event->node, after->forwarder, sizeof(event->node));
+    memcpy(event->other, before->forwarder, sizeof(event->other));
 }
 
 static void announce_slots(struct glbp_group *group, const struct glbp_table *before,
@@ -386,17 +387,12 @@ static void announce_slots(struct glbp_group *group, const struct glbp_table *be
     size_t i = 0;
     size_t k = 0;
     while (i < before->slots_n || k < after->slots_n) {
-        const struct glbp_slot_entry *old = i < before->slots_n ? &before->slots[i] : NULL;
-        const struct glbp_slot_entry *new = k < after->slots_n ? &after->slots[k] : NULL;
-        if (old != NULL && new != NULL && old->slot != new->slot) {
-            if (old->slot < new->slot)
-                new = NULL;
-            else
-                old = NULL;
-        }
-        announce_slot(group, old, new);
-        i += old != NULL;
-        k += new != NULL;
+        uint32_t old = i < before->slots_n ? before->slots[i].slot : UINT32_MAX;
+        uint32_t new = k < after->slots_n ? after->slots[k].slot : UINT32_MAX;
+        announce_slot(group, old <= new ? &before->slots[i] : &no_slot,
+                      new <= old ? &after->slots[k] : &no_slot);
+        i += old <= new;
+        k += new <= old;
     }
 }
 

@@ -107,11 +107,11 @@ END_TEST
 START_TEST(none_gives_the_slot_of_the_avg)
 {
     SHARES(10, 10, 10);
-    strcpy(table.stamp.avg, "b");
+    rig_copy(table.stamp.avg, "b");
     ck_assert_int_eq(glbp_balance_none(&table), 1);
     slots[1].share = 0;
     ck_assert_int_eq(glbp_balance_none(&table), 0);
-    strcpy(table.stamp.avg, "elsewhere");
+    rig_copy(table.stamp.avg, "elsewhere");
     ck_assert_int_eq(glbp_balance_none(&table), 0);
 }
 END_TEST
@@ -182,7 +182,7 @@ START_TEST(a_takeover_moves_nobody)
     SHARES(100, 100, 100);
     for (unsigned key = 0; key < 1000; key++)
         before[key] = (uint8_t)choice(key);
-    strcpy(slots[1].forwarder, "c");
+    rig_copy(slots[1].forwarder, "c");
     for (unsigned key = 0; key < 1000; key++)
         ck_assert_int_eq(choice(key), before[key]);
 }

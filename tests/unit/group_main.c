@@ -12,7 +12,9 @@ _Noreturn void glbp_assert_failed(const char *what, const char *file, int line)
 int main(void)
 {
     SRunner *runner = srunner_create(table_suite());
+    srunner_add_suite(runner, adopt_suite());
     srunner_add_suite(runner, slots_suite());
+    srunner_add_suite(runner, takeover_suite());
     srunner_add_suite(runner, weight_suite());
     srunner_add_suite(runner, minority_suite());
     srunner_add_suite(runner, pool_suite());

@@ -205,6 +205,11 @@ const char *rig_members(struct rig *rig)
     return rig->text;
 }
 
+void rig_copy(char *to, const char *text)
+{
+    memcpy(to, text, strlen(text) + 1);
+}
+
 size_t rig_events(const struct rig *rig, enum glbp_event_kind kind)
 {
     size_t n = 0;

@@ -45,11 +45,15 @@ void rig_run(struct rig *rig, uint64_t ms);
 const char *rig_slots(struct rig *rig);
 /* "a live, b lost". */
 const char *rig_members(struct rig *rig);
+/* Copies a text into a field that is large enough for it. */
+void rig_copy(char *to, const char *text);
 /* Events of that kind in the last output. */
 size_t rig_events(const struct rig *rig, enum glbp_event_kind kind);
 
 Suite *table_suite(void);
+Suite *adopt_suite(void);
 Suite *slots_suite(void);
+Suite *takeover_suite(void);
 Suite *weight_suite(void);
 Suite *minority_suite(void);
 Suite *pool_suite(void);

@@ -114,7 +114,7 @@ START_TEST(one_rule)
 {
     struct glbp_group_config config = {.url_allow_n = 1};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        strcpy(config.url_allow[0].pattern, rules[i].rule);
+        rig_copy(config.url_allow[0].pattern, rules[i].rule);
         ck_assert_msg(glbp_url_allowed(&config, rules[i].url) == rules[i].fine, "rule %s, url %s",
                       rules[i].rule, rules[i].url);
     }
@@ -124,8 +124,8 @@ END_TEST
 START_TEST(any_of_several_rules)
 {
     struct glbp_group_config config = {.url_allow_n = 2};
-    strcpy(config.url_allow[0].pattern, "https://*.example.com");
-    strcpy(config.url_allow[1].pattern, "http://10.0.0.*:*");
+    rig_copy(config.url_allow[0].pattern, "https://*.example.com");
+    rig_copy(config.url_allow[1].pattern, "http://10.0.0.*:*");
     ck_assert(glbp_url_allowed(&config, "https://a.example.com"));
     ck_assert(glbp_url_allowed(&config, "http://10.0.0.1:3000"));
     ck_assert(!glbp_url_allowed(&config, "https://10.0.0.1:3000"));
@@ -138,10 +138,10 @@ START_TEST(stars_cost_no_time)
     struct glbp_group_config config = {.url_allow_n = 1};
     char url[GLBP_URL_SIZE] = "http://";
     char *pattern = config.url_allow[0].pattern;
-    strcpy(pattern, "http://");
+    rig_copy(pattern, "http://");
     for (size_t i = 7; i + 2 < GLBP_URL_MAX; i += 2)
         memcpy(pattern + i, "*a", 3);
-    strcat(pattern, "b");
+    pattern[strlen(pattern)] = 'b'; /* all zero behind */
     memset(url + 7, 'a', GLBP_URL_MAX - 7);
     ck_assert(!glbp_url_allowed(&config, url));
     url[GLBP_URL_MAX - 1] = 'b';
