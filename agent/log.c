@@ -48,13 +48,13 @@ static struct {
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
-    unsigned long long device;
-    unsigned long long inode;
+    char own[64];
     struct stat st;
 
-    if (stream == NULL || sscanf(stream, "%llu:%llu", &device, &inode) != 2)
+    if (stream == NULL || fstat(STDERR_FILENO, &st) != 0)
         return false;
-    return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+    snprintf(own, sizeof own, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+    return strcmp(stream, own) == 0;
 }
 
 /* Returns false if stderr takes nothing any more (its reader is gone, its disk full). */
@@ -239,19 +239,25 @@ void glbp_log_stop(void)
         pthread_join(sink.thread, NULL);
 }
 
-void glbp_log(int severity, const char *mnemonic, const char *format, ...)
+static void log_args(int severity, const char *mnemonic, const char *format, va_list args)
 {
     char text[GLBP_LOG_TEXT_SIZE];
     char buf[GLBP_LOG_LINE_SIZE];
+    size_t len;
+
+    vsnprintf(text, sizeof text, format, args);
+    len = glbp_log_line(glbp_clock_now().wall_ms, severity, mnemonic, text, sink.json, buf);
+    submit(severity, buf, len);
+}
+
+void glbp_log(int severity, const char *mnemonic, const char *format, ...)
+{
     va_list args;
 
-    if (severity > sink.level)
-        return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    if (severity <= sink.level)
+        log_args(severity, mnemonic, format, args);
     va_end(args);
-    submit(severity, buf,
-           glbp_log_line(glbp_clock_now().wall_ms, severity, mnemonic, text, sink.json, buf));
 }
 
 void glbp_log_event(const struct glbp_event *event, const char *group, uint32_t group_id)

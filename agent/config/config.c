@@ -221,7 +221,7 @@ int glbp_config_load(const char *path, FILE *errors, struct glbp_config **ret)
     if (path == NULL)
         return build(NULL, NULL, &mistakes, errors, ret);
     rv = read_file(path, &text, &len);
-    if (rv != 0) {
+    if (rv != 0 || text == NULL) {
         glbp_mistake(&mistakes, NULL, "cannot be read: %s", strerror(rv));
         return glbp_mistakes_tell(&mistakes, errors);
     }

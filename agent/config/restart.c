@@ -87,7 +87,7 @@ static void compare_groups(struct diff *diff, const struct glbp_config *before,
         else
             compare_group(diff, &before->groups[i].core, &group->core);
         same_set = same_set && group != NULL;
-        same_order = same_order && group == &after->groups[i];
+        same_order = same_order && group != NULL && (size_t)(group - after->groups) == i;
     }
     for (size_t i = 0; i < after->groups_n; i++)
         if (find(before, after->groups[i].core.id) == NULL)

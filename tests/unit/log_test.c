@@ -373,9 +373,8 @@ START_TEST(many_threads)
     text = read_pipe(NULL);
     ck_assert_uint_eq(count(text, "\n"), 2000);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        int number = -1;
+        long number = strtol(strstr(line, "-POOL: line ") + strlen("-POOL: line "), NULL, 10);
 
-        sscanf(strstr(line, "-POOL: line "), "-POOL: line %d of a text", &number);
         ck_assert_int_ge(number, 10000);
         ck_assert_int_lt(number, 50000);
         ck_assert(!seen[number]);

@@ -15,7 +15,8 @@
 #include "proto/err.h"
 #include "tests/unit/state_test.h"
 
-#define WALL_MS STATE_WALL_MS
+#define WALL_MS      STATE_WALL_MS
+#define DIR_TEMPLATE "/tmp/glbp-stateXXXXXX"
 
 _Noreturn void glbp_assert_failed(const char *what, const char *file, int line)
 {
@@ -23,7 +24,7 @@ _Noreturn void glbp_assert_failed(const char *what, const char *file, int line)
     abort();
 }
 
-static char dir[] = "/tmp/glbp-stateXXXXXX";
+static char dir[] = DIR_TEMPLATE;
 static char file_path[64], temp_path[64], log_path[64];
 
 static void make_dir(void)
@@ -40,7 +41,7 @@ static void remove_dir(void)
     unlink(temp_path);
     unlink(log_path);
     rmdir(dir);
-    memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
+    memcpy(dir, DIR_TEMPLATE, sizeof dir);
 }
 
 /* The log goes to a file from here on; said() counts a word in it. */
