@@ -115,8 +115,10 @@ void glbp_words_print(const struct glbp_show *show, struct glbp_words_table *tab
         bool last = i % table->columns == table->columns - 1;
         int fill = last ? 0 : (int)(widths[i % table->columns] + 2 - strlen(cell));
 
-        fprintf(show->out, "%s%s%s%*s%s", glbp_words_paint(show, cell), cell,
-                glbp_words_plain(show, cell), fill, "", last ? "\n" : "");
+        /* The heads stay plain: "Active" may be one of them. */
+        fprintf(show->out, "%s%s%s%*s%s", i < table->columns ? "" : glbp_words_paint(show, cell),
+                cell, i < table->columns ? "" : glbp_words_plain(show, cell), fill, "",
+                last ? "\n" : "");
         free(table->cells[i]);
     }
     free(table->cells);
