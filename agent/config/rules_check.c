@@ -42,16 +42,16 @@ static void check_keys(const struct glbp_check_draft *draft, const struct glbp_p
 static const char *judge_http(const char *url)
 {
     size_t len = strcspn(url, "?");
-    char *bare;
-    const char *why;
+    char bare[GLBP_URL_SIZE];
 
     for (const char *c = url; *c != '\0'; c++)
         if (*c == ' ' || *c == '#' || (unsigned char)*c > 0x7e)
             return "holds a character that a url must not: write it as %XX";
-    bare = strndup(url, len);
-    why = bare == NULL ? NULL : glbp_value_url(bare);
-    free(bare);
-    return why;
+    if (len >= sizeof bare)
+        return "is too long for a url: 255 bytes at most before the query";
+    memcpy(bare, url, len);
+    bare[len] = '\0';
+    return glbp_value_url(bare);
 }
 
 static void settle_url(struct glbp_check_draft *draft, const struct glbp_path *path,

@@ -154,7 +154,8 @@ static void settle_peer(struct glbp_draft *draft, struct glbp_mistakes *mistakes
     }
     peer->host = glbp_rules_copy(mistakes, host);
     peer->port = port < 0 ? config->transport.listen.port : (uint16_t)port;
-    config->transport.peers_n++;
+    if (peer->host != NULL)
+        config->transport.peers_n++;
 }
 
 static void settle_peers(struct glbp_draft *draft, struct glbp_mistakes *mistakes,
