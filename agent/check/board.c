@@ -185,6 +185,7 @@ int glbp_board_apply(struct glbp_board *board, struct glbp_plan *plan)
 
     if (groups == NULL)
         return UV_ENOMEM;
+    /* First all that can fail, which touches nothing that runs; then all that cannot. */
     for (size_t i = 0; i < plan->groups_n; i++) {
         if (!fill_new(board, &groups[i], &plan->groups[i])) {
             free_groups(groups, plan->groups_n);
@@ -193,7 +194,7 @@ int glbp_board_apply(struct glbp_board *board, struct glbp_plan *plan)
     }
     for (size_t i = 0; i < plan->groups_n; i++)
         move_known(board, &groups[i], &plan->groups[i]);
-    free_groups(board->groups, board->groups_n);
+    free_groups(board->groups, board->groups_n); /* with the checks that nobody wants any more */
     board->groups = groups;
     board->groups_n = plan->groups_n;
     for (size_t i = 0; i < board->groups_n; i++)

@@ -65,7 +65,7 @@ static void take(struct glbp_check *check, enum result result, const char *text)
 static bool is_expected(const struct glbp_check_config *config, const struct glbp_answer *answer)
 {
     if (config->kind != GLBP_CHECK_HTTP)
-        return true;
+        return true; /* tcp: a connection is all that is asked for */
     for (size_t i = 0; i < config->expect_n; i++) {
         if (config->expect[i] == answer->status)
             return answer->body_matches;
@@ -136,6 +136,7 @@ static void stat_done(struct glbp_job *job)
     if (check == NULL)
         return;
     check->stat = NULL;
+    /* The run that asked is over; what it would have said is old. */
     if (check->stat_late)
         check->stat_late = false;
     else if (error == 0)
@@ -151,6 +152,7 @@ static void start_stat(struct glbp_check *check)
     size_t size = strlen(check->config->target) + 1;
     struct glbp_stat_job *stat_job;
 
+    /* The thread of an earlier run still hangs there; one is enough. */
     if (check->stat != NULL) {
         take(check, RESULT_NONE, "no result: the file system does not answer");
         return;
@@ -179,6 +181,7 @@ static void on_limit(uv_timer_t *timer)
     struct glbp_check *check = timer->data;
     char text[64];
 
+    /* A file system that hangs says neither that the file is there nor that it is not. */
     if (check->stat != NULL) {
         check->stat_late = true;
         take(check, RESULT_NONE, "no result: the file system does not answer");
@@ -226,7 +229,7 @@ void glbp_check_configure(struct glbp_check *check, struct glbp_check_config *co
     glbp_plan_free_check(check->config);
     check->config = config;
     check->ctx = ctx;
-    check->use_get = false;
+    check->use_get = false; /* the url may lead to another server now */
     if (!running)
         plan_next(check);
 }

@@ -152,6 +152,7 @@ static void run(void *arg)
 {
     struct glbp_checks *checks = arg;
 
+    /* The loop ends when the last order has closed the last handle. */
     pthread_setname_np(pthread_self(), "glbp-checks");
     uv_run(&checks->worker.loop, UV_RUN_DEFAULT);
     glbp_worker_fini(&checks->worker);
@@ -311,6 +312,6 @@ void glbp_checks_stop(struct glbp_checks *checks)
         return;
     glbp_queue_push(&checks->orders, &checks->stop);
     uv_thread_join(&checks->thread);
-    checks->stopped = true;
+    checks->stopped = true; /* what the thread said last is thrown away */
     glbp_queue_close(&checks->news, on_news_closed);
 }

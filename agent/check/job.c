@@ -32,6 +32,7 @@ static void on_item(void *ctx, struct glbp_queue_item *item)
     struct glbp_jobs *jobs = ctx;
     struct glbp_job *job = (struct glbp_job *)item;
 
+    /* Closing hands out what still waits; read without the lock, since only this thread closes. */
     if (jobs->open)
         job->done(job);
     else
@@ -68,6 +69,7 @@ static void *run(void *arg)
     struct glbp_job *job = arg;
     struct glbp_jobs *jobs = job->jobs;
 
+    /* As long as this takes, nobody waits for it: the loop may have ended meanwhile. */
     job->work(job);
     uv_mutex_lock(&jobs->mutex);
     if (jobs->open)

@@ -7,10 +7,12 @@ bool glbp_judge_take(struct glbp_judge *judge, bool ok, uint32_t rise, uint32_t 
     if (ok != judge->last_ok)
         judge->streak = 0;
     judge->last_ok = ok;
+    /* Years of one result must not wrap into a change. */
     if (judge->streak < UINT32_MAX)
         judge->streak++;
     if (verdict == judge->verdict || judge->streak < (ok ? rise : fall))
         return false;
+    /* The first verdict is a beginning, no change. */
     if (judge->verdict != GLBP_VERDICT_UNKNOWN)
         judge->changes++;
     judge->verdict = verdict;

@@ -55,6 +55,7 @@ static void add_addr(struct lookup_job *lookup, const struct sockaddr *sa)
 static void work(struct glbp_job *job)
 {
     struct lookup_job *lookup = (struct lookup_job *)job;
+    /* One socket type, or each address comes three times. */
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
 
@@ -140,6 +141,7 @@ int glbp_names_lookup(struct glbp_names *names, const char *host, struct glbp_lo
     GLBP_ASSERT(lookup->entry == NULL);
     if (strlen(host) >= GLBP_NAME_SIZE)
         return UV_ENAMETOOLONG;
+    /* Waiters that gave up leave the entry behind, so that a name that hangs is not asked again. */
     if (entry == NULL) {
         rv = begin(names, host, &entry);
         if (rv != 0)

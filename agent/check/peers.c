@@ -25,6 +25,7 @@ static void on_answer(struct glbp_lookup *lookup, int error, const struct glbp_a
     const struct glbp_checks_callbacks *callbacks = name->peers->callbacks;
     uint64_t wait_ms = GLBP_RESOLVE_MS;
 
+    /* Said when it begins and when it ends, not each time: a name may be gone for days. */
     if (error == 0) {
         if (name->retry_ms > 0)
             glbp_log(5, "NOSOCKET", "peer %s resolves again", name->host);
@@ -47,6 +48,7 @@ static void on_due(uv_timer_t *timer)
 {
     struct glbp_peer_name *name = timer->data;
 
+    /* No thread to be had is no failure of the name. */
     if (glbp_names_lookup(name->peers->names, name->host, &name->lookup, on_answer) != 0)
         uv_timer_start(timer, on_due, GLBP_RESOLVE_RETRY_MS, 0);
 }

@@ -101,10 +101,8 @@ static bool copy_name(struct glbp_plan *plan, const char *host)
         if (strcmp(plan->names[i], host) == 0)
             return true;
     }
-    if (!copy_text(&plan->names[plan->names_n], host))
-        return false;
-    plan->names_n++;
-    return true;
+    plan->names[plan->names_n] = strdup(host);
+    return plan->names[plan->names_n++] != NULL;
 }
 
 int glbp_plan_new(const struct glbp_config *config, struct glbp_plan **ret)

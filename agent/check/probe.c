@@ -102,7 +102,7 @@ static void begin_one(struct glbp_prober_probe *probe)
     struct glbp_web *web = probe->prober->web;
 
     attempt->probe = probe;
-    sleep_on(probe);
+    sleep_on(probe); /* before the start, which may be the end of the probe */
     if (glbp_request_start(web, &spec, on_answer, attempt, &attempt->request) != 0)
         count_failure(probe, true);
 }

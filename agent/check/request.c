@@ -27,6 +27,7 @@ struct glbp_request {
     char *needle;
     char *body; /* kept only to look for the needle */
     size_t body_len;
+    size_t header_len;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -79,10 +80,14 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct glbp_request *request = ctx;
+    size_t len = size * n;
 
-    if (size * n >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
+    if (len >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
         request->status_seen = true;
-    return request->first_line && request->status_seen ? 0 : size * n;
+    request->header_len += len;
+    if ((request->first_line && request->status_seen) || request->header_len > GLBP_HEADERS_MAX)
+        return 0;
+    return len;
 }
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
@@ -92,6 +97,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
     size_t room = GLBP_BODY_MAX - request->body_len;
     size_t taken = len < room ? len : room;
 
+    /* Without a text to look for, the body is only counted. */
     if (request->body != NULL)
         memcpy(request->body + request->body_len, bytes, taken);
     request->body_len += taken;
@@ -107,12 +113,15 @@ static enum glbp_outcome outcome_of(const struct glbp_request *request, CURLcode
 {
     if (code == CURLE_OK)
         return GLBP_OUTCOME_ANSWERED;
-    if (code == CURLE_WRITE_ERROR && (request->cut || request->first_line))
+    /* Stopped by one of the callbacks above, which had seen enough. */
+    if (code == CURLE_WRITE_ERROR &&
+        (request->cut || (request->first_line && request->status_seen)))
         return GLBP_OUTCOME_ANSWERED;
     if (request->lack || code == CURLE_OUT_OF_MEMORY || glbp_is_lack(error))
         return GLBP_OUTCOME_LACK;
     if (code == CURLE_COULDNT_CONNECT && error == ECONNREFUSED)
         return GLBP_OUTCOME_REFUSED;
+    /* curl opens files too (certificates), and tells their lack as anything. */
     return lacks_descriptors() ? GLBP_OUTCOME_LACK : GLBP_OUTCOME_FAILED;
 }
 
@@ -140,7 +149,9 @@ static void set_text(struct glbp_answer *answer, const struct glbp_request *requ
     case GLBP_OUTCOME_FAILED:
         break;
     }
-    if (code == CURLE_COULDNT_CONNECT && error != 0)
+    if (request->header_len > GLBP_HEADERS_MAX)
+        snprintf(text, cap, "the header has no end");
+    else if (code == CURLE_COULDNT_CONNECT && error != 0)
         snprintf(text, cap, "%s", strerror(error));
     else if (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR)
         snprintf(text, cap, "closed without an answer");
@@ -151,6 +162,7 @@ static void set_text(struct glbp_answer *answer, const struct glbp_request *requ
 
 static void finish(struct glbp_request *request, struct glbp_answer *answer)
 {
+    /* The callback may start the next one, or stop everything: this one must be gone by then. */
     glbp_request_cb on_done = request->on_done;
     void *ctx = request->ctx;
 
@@ -260,6 +272,8 @@ static int set_spec(struct glbp_request *request, const struct glbp_request_spec
         curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, spec->verify ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, spec->verify ? 2L : 0L);
+    /* Without verification no list of authorities either: reading the system's takes longer than
+     * the whole probe. */
     if (code == CURLE_OK && (!spec->verify || spec->ca != NULL))
         code = curl_easy_setopt(easy, CURLOPT_CAINFO, spec->verify ? spec->ca : NULL);
     if (code == CURLE_OK && (!spec->verify || spec->ca != NULL))

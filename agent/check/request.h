@@ -7,8 +7,9 @@
 #include "agent/check/web.h"
 #include "agent/config/config.h"
 
-/* Bytes of a body that are read; a longer one is cut off there. */
-#define GLBP_BODY_MAX (64U * 1024)
+/* Bytes of a body that are read; a longer one is cut off there. A longer header is a failure. */
+#define GLBP_BODY_MAX    (64U * 1024)
+#define GLBP_HEADERS_MAX (64U * 1024)
 
 struct glbp_request;
 

@@ -58,6 +58,7 @@ int glbp_target_init(struct glbp_target *target, const char *url)
         url += sizeof tcp - 1;
     size = sizeof http + strlen(url);
     target->url = malloc(size);
+    /* Read by curl's own parser: what it calls the host is what it will look for. */
     parts = curl_url();
     if (target->url == NULL || parts == NULL)
         goto err;

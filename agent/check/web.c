@@ -27,6 +27,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     int flags = 0;
     int running;
 
+    /* curl asks the socket itself what is wrong with it. */
     if (status < 0)
         flags = CURL_CSELECT_ERR;
     if ((events & UV_READABLE) != 0)
@@ -84,6 +85,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
     }
     if (poll == NULL)
         poll = watch(web, fd);
+    /* An error returned here would end every transfer of the handle, not only this one, which now
+     * sees its time-out. */
     if (poll == NULL) {
         web->on_lack(easy);
         return 0;
@@ -100,6 +103,7 @@ static int on_timeout(CURLM *multi, long timeout_ms, void *ctx)
 {
     struct glbp_web *web = ctx;
 
+    /* Only remembered: curl must not be called from its own callback. */
     (void)multi;
     if (timeout_ms < 0) {
         uv_timer_stop(&web->timer);

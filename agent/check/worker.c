@@ -41,6 +41,7 @@ int glbp_worker_apply(struct glbp_worker *worker, struct glbp_plan *plan)
 
 void glbp_worker_close(struct glbp_worker *worker)
 {
+    /* Whoever waits for an answer goes before whoever gives it. */
     glbp_peers_fini(&worker->peers);
     glbp_prober_fini(&worker->prober);
     glbp_board_fini(&worker->board);

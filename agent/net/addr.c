@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+/* IPv4 in IPv6, RFC 4291 section 2.5.5.2. */
 static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
 
 bool glbp_addr_is_v4(const struct glbp_addr *addr)
@@ -54,6 +55,7 @@ socklen_t glbp_addr_to_sockaddr(const struct glbp_addr *addr, struct sockaddr_st
 
 bool glbp_addr_from_sockaddr(const struct sockaddr *sa, struct glbp_addr *ret)
 {
+    /* Copied out, since the caller's bytes need not lie at the right boundary. */
     if (sa->sa_family == AF_INET) {
         struct sockaddr_in in;
 

@@ -13,6 +13,7 @@ static unsigned prefix_of(const struct glbp_addr *addr, const struct sockaddr *m
     struct glbp_addr bits;
     unsigned prefix = 0;
 
+    /* A point-to-point address may come without a mask: a subnet of one. */
     if (mask == NULL || !glbp_addr_from_sockaddr(mask, &bits))
         return 128;
     if (glbp_addr_is_v4(addr))
@@ -24,7 +25,7 @@ static unsigned prefix_of(const struct glbp_addr *addr, const struct sockaddr *m
 
 static void fill(struct glbp_iface *item, const struct ifaddrs *ifa)
 {
-    const unsigned up = IFF_UP | IFF_RUNNING;
+    const unsigned up = IFF_UP | IFF_RUNNING; /* set up, and a carrier: a pulled cable is down */
 
     memset(item, 0, sizeof *item);
     strncpy(item->name, ifa->ifa_name, sizeof item->name - 1);
@@ -78,6 +79,7 @@ const struct glbp_iface *glbp_ifaces_find(const struct glbp_ifaces *ifaces,
 
         if (item->has_addr && glbp_addr_cmp(&item->addr, addr) == 0)
             return item;
+        /* 127.0.0.2 is listed nowhere, and still local. */
         if (item->loopback && glbp_iface_covers(item, addr))
             loopback = item;
     }

@@ -108,6 +108,7 @@ static int open_unicast(struct glbp_net *net, enum family family)
 
     if (net->unicast_socks[family] != NULL)
         return 0;
+    /* One try for each place: a host without IPv6 must not be asked for each datagram. */
     if (net->tried[family])
         return UV_EAFNOSUPPORT;
     net->tried[family] = true;
@@ -205,6 +206,7 @@ static int settle(struct glbp_net *net)
     if (rv != 0)
         return rv;
     glbp_place_find(&net->memory, net->config, &net->ifaces, &place);
+    /* What is open and still right is left alone: datagrams that wait in it are not lost. */
     moved = !glbp_place_eq(&net->place, &place);
     if (net->open && (moved || net->must_reopen)) {
         close_sockets(net);
@@ -246,6 +248,7 @@ static void tell(struct glbp_net *net)
     callbacks->on_link(callbacks->ctx, link, own);
 }
 
+/* Cut off after a whole hello in which no destination accepted anything (protocol.md section 2). */
 static void judge_sending(struct glbp_net *net)
 {
     uint64_t since_ms = net->failing_since_ms;
@@ -315,6 +318,7 @@ void glbp_net_send_all(struct glbp_net *net, const uint8_t *bytes, size_t len)
     size_t tried = net->unicast.set_n;
     size_t sent = 0;
 
+    /* Nobody to send to is no failure: an agent alone is not cut off. */
     for (size_t i = 0; i < net->unicast.set_n; i++)
         sent += send_unicast(net, &net->unicast.set[i], bytes, len);
     if (net->multicast_sock != NULL) {
@@ -333,6 +337,7 @@ bool glbp_net_drain(struct glbp_net *net)
 {
     bool drained = true;
 
+    /* A callback may close the sockets; each is looked at again before it is read. */
     if (net->multicast_sock != NULL)
         drained = glbp_udp_read(net->multicast_sock);
     for (int family = V4; family < FAMILIES; family++) {

@@ -132,6 +132,7 @@ static bool use_found(struct glbp_place_memory *memory, struct glbp_place *place
         return say_absent(place, &addr);
     if (!iface->up)
         return say_down(place, iface);
+    /* Loopback is not remembered: a real address that comes later takes its place. */
     if (!iface->loopback) {
         memory->address = addr;
         memcpy(memory->interface, iface->name, sizeof memory->interface);
@@ -181,6 +182,7 @@ static bool find_multicast(const struct glbp_config *config, const struct glbp_i
     const char *name = config->transport.multicast_interface;
     const struct glbp_iface *iface;
 
+    /* The interface that is named, else the one that holds the own address (http.md section 3). */
     if (name == NULL && holder == NULL)
         return say_absent(place, local);
     if (name == NULL)
@@ -201,6 +203,8 @@ static bool find_multicast(const struct glbp_config *config, const struct glbp_i
     place->group = config->transport.multicast_group;
     place->index = iface->index;
     place->ttl = config->transport.multicast_ttl;
+    /* Two agents of one host that listen on two addresses are told apart by where they send from.
+     */
     place->source = holder != NULL && holder->index == iface->index && glbp_addr_is_v4(local) == v4
                         ? *local
                         : iface->addr;

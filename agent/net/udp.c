@@ -42,7 +42,8 @@ static int hear_own_groups_only(int fd, bool v4)
               : set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
 }
 
-static int make_socket(bool v4, int *ret_fd)
+/* Returns the descriptor or UV_E*. */
+static int make_socket(bool v4)
 {
     int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int rv;
@@ -57,8 +58,7 @@ static int make_socket(bool v4, int *ret_fd)
         return rv;
     }
     (void)set_int(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BYTES);
-    *ret_fd = fd;
-    return 0;
+    return fd;
 }
 
 static int bind_to(int fd, const struct glbp_addr *addr)
@@ -78,6 +78,7 @@ static int join_v4(int fd, const struct glbp_addr *group, unsigned index,
     memcpy(&mreq.imr_multiaddr, group->ip + 12, 4);
     if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &mreq, sizeof mreq) != 0)
         return uv_translate_sys_error(errno);
+    /* With an index, the address is no way to find the interface but the source of what is sent. */
     memcpy(&mreq.imr_address, source->ip + 12, 4);
     if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &mreq, sizeof mreq) != 0)
         return uv_translate_sys_error(errno);
@@ -149,11 +150,11 @@ err:
 int glbp_udp_open(uv_loop_t *loop, const struct glbp_addr *local,
                   const struct glbp_udp_callbacks *callbacks, struct glbp_udp **ret)
 {
-    int fd;
-    int rv = make_socket(glbp_addr_is_v4(local), &fd);
+    int fd = make_socket(glbp_addr_is_v4(local));
+    int rv;
 
-    if (rv != 0)
-        return rv;
+    if (fd < 0)
+        return fd;
     rv = bind_to(fd, local);
     if (rv != 0) {
         close(fd);
@@ -168,11 +169,11 @@ int glbp_udp_open_multicast(uv_loop_t *loop, const struct glbp_addr *group, unsi
 {
     struct glbp_addr local = *group;
     bool v4 = glbp_addr_is_v4(group);
-    int fd;
-    int rv = make_socket(v4, &fd);
+    int fd = make_socket(v4);
+    int rv;
 
-    if (rv != 0)
-        return rv;
+    if (fd < 0)
+        return fd;
     /* Bound to the group, so that unicasts to the port never come this way. */
     local.scope = glbp_addr_needs_scope(group) ? index : 0;
     rv = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -211,7 +212,10 @@ bool glbp_udp_read(struct glbp_udp *udp)
         udp->from[i].ss_family = AF_UNSPEC;
         udp->msgs[i].msg_hdr.msg_namelen = sizeof udp->from[i];
     }
+    /* An error (an ICMP that the kernel told after all, a signal) is read away by this call; for
+     * the caller it means the same as nothing there. */
     n = recvmmsg(udp->fd, udp->msgs, GLBP_UDP_BATCH, MSG_DONTWAIT, NULL);
+    /* A callback that closes the socket ends the batch; the memory lives until the loop goes on. */
     udp->reading = true;
     for (int i = 0; i < n && udp->fd >= 0; i++)
         hand_out(udp, &udp->msgs[i]);

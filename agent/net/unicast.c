@@ -100,6 +100,7 @@ bool glbp_unicast_learn(struct glbp_unicast *unicast, const struct glbp_addr *ad
     struct glbp_addr *copy;
     bool same = n == unicast->learned_n;
 
+    /* Asked after every change of a member; mostly it is no change of an address. */
     for (size_t i = 0; same && i < n; i++)
         same = glbp_addr_eq(&addrs[i], &unicast->learned[i]) &&
                addrs[i].scope == unicast->learned[i].scope;
@@ -172,6 +173,8 @@ void glbp_unicast_build(struct glbp_unicast *unicast, glbp_unicast_is_own is_own
         for (size_t j = 0; j < peer->addrs_n; j++)
             set[n++] = peer->addrs[j];
     }
+    /* Whoever configured no peers relies on multicast; members must not be told everything twice.
+     */
     if (unicast->peers_n > 0) {
         for (size_t i = 0; i < unicast->learned_n; i++)
             set[n++] = unicast->learned[i];

@@ -66,7 +66,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     }
     /* After an overflow libuv has stopped watching. */
     if (status < 0)
-        uv_poll_start(poll, UV_READABLE, on_readable);
+        (void)uv_poll_start(poll, UV_READABLE, on_readable);
+    /* Once for all that was read: a burst (a container comes, with its bridge) is one change. */
     watch->on_change(watch->ctx, lost || status < 0);
 }
 

@@ -251,6 +251,17 @@ START_TEST(a_body_without_end_is_cut_off)
 }
 END_TEST
 
+START_TEST(a_header_without_end_fails)
+{
+    server.head = "HTTP/1.1 200 OK\r\n";
+    server.endless = true;
+    rig_add_http(0, "health", server.port)->timeout_ms = 9000;
+    rig_start();
+    rig_until(8000, rig_is("health", GLBP_VERDICT_DOWN));
+    ck_assert_str_eq(rig_check("health")->text, "the header has no end");
+}
+END_TEST
+
 static const struct {
     const char *answer, *wanted;
     bool up;
@@ -350,6 +361,7 @@ Suite *check_http_suite(void)
     tcase_add_test(tcase, many_silences_leak_nothing);
     tcase_add_test(tcase, a_bff_that_hangs_up_fails);
     tcase_add_test(tcase, a_body_without_end_is_cut_off);
+    tcase_add_test(tcase, a_header_without_end_fails);
     tcase_add_loop_test(tcase, a_body_is_searched_for_the_text, 0,
                         sizeof bodies / sizeof bodies[0]);
     tcase_add_test(tcase, options_and_headers);

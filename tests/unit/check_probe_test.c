@@ -144,18 +144,20 @@ END_TEST
 START_TEST(names_are_looked_up_and_literals_never)
 {
     char url[64];
+    unsigned begun;
 
     rig_start();
     snprintf(url, sizeof url, "http://bff.test:%u/", server.port);
     (void)probe(url, 2000, GLBP_PROBE_ANSWERED);
-    ck_assert_uint_eq(rig_lookups().begun, 1);
+    begun = rig_lookups().begun;
+    ck_assert_uint_ge(begun, 1);
     ck_assert_ptr_nonnull(strstr(server.request, "\r\nHost: bff.test:"));
     (void)probe(rig_url(server.port, ""), 2000, GLBP_PROBE_ANSWERED);
     snprintf(url, sizeof url, "http://localhost:%u/", server.port);
     (void)probe(url, 2000, GLBP_PROBE_ANSWERED);
     snprintf(url, sizeof url, "http://[::1]:%u/", server_free_port());
     (void)probe(url, 2000, GLBP_PROBE_REFUSED);
-    ck_assert_uint_eq(rig_lookups().begun, 1);
+    ck_assert_uint_eq(rig_lookups().begun, begun);
     (void)probe("http://no.test/", 2000, GLBP_PROBE_FAILED);
 }
 END_TEST

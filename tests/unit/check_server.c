@@ -22,7 +22,7 @@ struct connection {
     size_t in_len;
 };
 
-static char junk[8192];
+static char junk[8190]; /* lines of a header, or whatever it is taken for */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -156,6 +156,8 @@ void server_open(struct server *server, uv_loop_t *loop)
     int len = sizeof addr;
 
     memset(server, 0, sizeof *server);
+    for (size_t i = 0; i < sizeof junk; i++)
+        junk[i] = "x: y\r\n"[i % 6];
     server->loop = loop;
     uv_tcp_init(loop, &server->tcp);
     server->tcp.data = server;

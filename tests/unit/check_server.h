@@ -20,7 +20,7 @@ struct server {
     unsigned delay_ms;
     bool hang_up;    /* closes without a word */
     unsigned mute_n; /* the first connections get nothing */
-    bool endless;    /* after the answer come bytes without end */
+    bool endless;    /* after the answer come bytes without end: "x: y" lines */
 
     /* What came. */
     unsigned connections, requests, heads, gets;

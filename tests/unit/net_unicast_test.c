@@ -1,4 +1,5 @@
 /* Whom a unicast goes to: peers as written and as resolved, members, never the agent itself. */
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/net/unicast.h"
@@ -49,13 +50,13 @@ static const char *set(void)
 {
     static char text[512];
     char one[GLBP_ADDR_TEXT_SIZE];
+    size_t len = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < unicast.set_n; i++) {
         ck_assert_uint_eq(unicast.set[i].port, 3222);
         glbp_addr_text(&unicast.set[i], one);
-        strcat(text, i == 0 ? "" : " ");
-        strcat(text, one);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i == 0 ? "" : " ", one);
     }
     return text;
 }
