@@ -41,17 +41,18 @@ static struct MHD_Response *from_snapshot(struct glbp_snapshot *snapshot,
 /* {"error": "…"}, the text escaped and cut where the buffer ends. */
 static struct MHD_Response *from_error(const char *error)
 {
-    char text[GLBP_ERROR_SIZE + 16];
-    size_t cap = sizeof text - sizeof "\"}\n";
-    size_t len = (size_t)snprintf(text, sizeof text, "{\"error\":\"");
-    for (const char *p = error; *p != '\0' && len + 1 < cap; p++) {
+    char escaped[GLBP_ERROR_SIZE];
+    char text[GLBP_ERROR_SIZE + 32];
+    size_t len = 0;
+    for (const char *p = error; *p != '\0' && len + 2 < sizeof escaped; p++) {
         unsigned char c = (unsigned char)*p;
         if (c == '"' || c == '\\')
-            text[len++] = '\\';
-        text[len++] = c < 0x20 || c >= 0x7f ? '?' : *p;
+            escaped[len++] = '\\';
+        escaped[len++] = c < 0x20 || c >= 0x7f ? '?' : *p;
     }
-    memcpy(text + len, "\"}\n", 3);
-    return MHD_create_response_from_buffer(len + 3, text, MHD_RESPMEM_MUST_COPY);
+    escaped[len] = '\0';
+    int n = snprintf(text, sizeof text, "{\"error\":\"%s\"}\n", escaped);
+    return MHD_create_response_from_buffer((size_t)n, text, MHD_RESPMEM_MUST_COPY);
 }
 
 static struct MHD_Response *make_response(const struct glbp_request *request,

@@ -7,8 +7,8 @@
 #include "proto/group/balance.h"
 #include "proto/group/pool.h"
 
-/* Steps of smooth weighted round robin that one document may cost: the order is made on the
- * protocol thread. 4096 places for up to 512 slots, 2048 for 1024. */
+/* Steps of smooth weighted round robin that one document may cost: some 10 ms. 4096 places for up
+ * to 512 slots, 2048 for 1024. */
 #define ORDER_PLACES_MAX 4096
 #define ORDER_STEPS_MAX  (UINT64_C(1) << 21)
 
@@ -62,26 +62,6 @@ static int make_entries(struct glbp_pool_doc *doc, const struct glbp_table *tabl
     return 0;
 }
 
-static int make_order(struct glbp_pool_doc *doc, const struct glbp_table *table)
-{
-    size_t cap = ORDER_PLACES_MAX;
-    if (cap * table->slots_n > ORDER_STEPS_MAX)
-        cap = ORDER_STEPS_MAX / table->slots_n;
-    int64_t *scratch = calloc(table->slots_n + 1, sizeof *scratch);
-    uint16_t *order = calloc(cap, sizeof *order);
-    if (scratch == NULL || order == NULL) {
-        free(scratch);
-        free(order);
-        return -1;
-    }
-    bool equal = table->head.load_balancing == GLBP_LB_ROUND_ROBIN;
-    doc->order_n = glbp_balance_order(table, equal, scratch, order, cap);
-    doc->order = order;
-    doc->none = glbp_balance_none(table);
-    free(scratch);
-    return 0;
-}
-
 static int copy_slots(struct glbp_pool_doc *doc, const struct glbp_table *table)
 {
     doc->table = *table;
@@ -106,8 +86,9 @@ struct glbp_pool_doc *glbp_pool_doc_new(const struct glbp_table *table, uint32_t
     doc->hold_ms = table->head.hold_ms;
     doc->load_balancing = table->head.load_balancing;
     glbp_stamp_text(&doc->stamp, doc->stamp_text);
+    pthread_mutex_init(&doc->order_mutex, NULL);
     if (make_json(doc, table, group_id) != 0 || make_entries(doc, table) != 0 ||
-        make_order(doc, table) != 0 || copy_slots(doc, table) != 0) {
+        copy_slots(doc, table) != 0) {
         glbp_pool_doc_unref(doc);
         return NULL;
     }
@@ -123,11 +104,42 @@ void glbp_pool_doc_unref(struct glbp_pool_doc *doc)
         free(doc->entries[i].url.bytes);
     }
     free(doc->entries);
+    pthread_mutex_destroy(&doc->order_mutex);
     free(doc->order);
     free(doc->table.slots);
     free(doc->json.bytes);
     free(doc);
 }
+
+/* ---- /next ---- */
+
+static void make_order(struct glbp_pool_doc *doc)
+{
+    const struct glbp_table *table = &doc->table;
+    size_t cap = ORDER_PLACES_MAX;
+    if (cap * table->slots_n > ORDER_STEPS_MAX)
+        cap = ORDER_STEPS_MAX / table->slots_n;
+    int64_t *scratch = calloc(table->slots_n + 1, sizeof *scratch);
+    doc->order = calloc(cap, sizeof *doc->order);
+    bool equal = doc->load_balancing == GLBP_LB_ROUND_ROBIN;
+    if (scratch != NULL && doc->order != NULL)
+        doc->order_n = glbp_balance_order(table, equal, scratch, doc->order, cap);
+    free(scratch);
+}
+
+int glbp_pool_doc_place(struct glbp_pool_doc *doc, uint64_t turn)
+{
+    pthread_mutex_lock(&doc->order_mutex);
+    if (!doc->order_made) {
+        make_order(doc);
+        doc->order_made = true;
+    }
+    pthread_mutex_unlock(&doc->order_mutex);
+    /* Without an order (no memory) any live one is better than none. */
+    return doc->order_n > 0 ? doc->order[turn % doc->order_n] : glbp_balance_none(&doc->table);
+}
+
+/* ---- age ---- */
 
 void glbp_pool_doc_confirm(struct glbp_pool_doc *doc, uint64_t confirmed_ms, bool active)
 {

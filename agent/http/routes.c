@@ -113,18 +113,15 @@ static int pick_by_client(const struct glbp_request *request, const struct glbp_
     return glbp_balance_rendezvous(&pool->table, ip, sizeof ip);
 }
 
-static int pick(const struct glbp_request *request, const struct glbp_pool_doc *pool,
-                size_t group_index)
+static int pick(const struct glbp_request *request, struct glbp_pool_doc *pool, size_t group_index)
 {
     if (pool->load_balancing == GLBP_LB_HOST_DEPENDENT)
         return pick_by_client(request, pool);
     if (pool->load_balancing == GLBP_LB_NONE)
-        return pool->none;
-    if (pool->order_n == 0)
-        return -1;
+        return glbp_balance_none(&pool->table);
     uint64_t turn =
         atomic_fetch_add_explicit(&request->turns[group_index], 1, memory_order_relaxed);
-    return pool->order[turn % pool->order_n];
+    return glbp_pool_doc_place(pool, turn);
 }
 
 static void answer_next(const struct glbp_request *request, const char *name,

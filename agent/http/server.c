@@ -141,7 +141,8 @@ static enum MHD_Result answer(struct glbp_server *server, struct glbp_request *r
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
-                                  size_t *upload_len, void **con_cls)
+                                  size_t *upload_len, /* NOLINT(readability-non-const-parameter) */
+                                  void **con_cls)
 {
     struct glbp_server *server = cls;
     struct glbp_server_context *context = server->context;

@@ -43,10 +43,11 @@ struct glbp_pool_doc {
     struct glbp_body json;
     size_t entries_n; /* as many as slots */
     struct glbp_next_entry *entries;
-    size_t order_n; /* 0: nothing is alive */
-    uint16_t *order;
-    int none;                /* the entry of load balancing `none`, -1 nothing is alive */
-    struct glbp_table table; /* a copy of its slots, which is all that rendezvous hashing reads */
+    struct glbp_table table; /* a copy of its slots, which is all that balancing reads */
+    pthread_mutex_t order_mutex;
+    bool order_made; /* at the first /next, by whoever asked: the loop has no time for it */
+    size_t order_n;
+    uint16_t *order; /* entries in smooth weighted order */
 };
 
 /* A finished body that is not a pool. */
@@ -91,6 +92,10 @@ void glbp_snapshot_unref(struct glbp_snapshot *snapshot);
  * NULL: no memory. */
 struct glbp_pool_doc *glbp_pool_doc_new(const struct glbp_table *table, uint32_t group_id);
 void glbp_pool_doc_unref(struct glbp_pool_doc *doc);
+
+/* The entry that /next serves at place `turn` of the smooth weighted order (round-robin: of the
+ * equal one); -1 when nothing is alive. HTTP threads. */
+int glbp_pool_doc_place(struct glbp_pool_doc *doc, uint64_t turn);
 
 /* Notes when the AVG behind it was last proved alive. Protocol thread. See glbp_http_confirm(). */
 void glbp_pool_doc_confirm(struct glbp_pool_doc *doc, uint64_t confirmed_ms, bool active);

@@ -125,12 +125,12 @@ END_TEST
 
 static uint64_t rss_kb(void)
 {
-    unsigned long pages = 0;
+    char text[128] = "";
     FILE *file = fopen("/proc/self/statm", "r");
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%*u %lu", &pages), 1);
+    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
     fclose(file);
-    return pages * 4;
+    return strtoull(strchr(text, ' '), NULL, 10) * 4; /* the second one, in pages */
 }
 
 /* A client that goes away in the middle of everything: at connect, in the header, with requests

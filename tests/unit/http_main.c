@@ -17,9 +17,11 @@ int main(int argc, char **argv)
     SRunner *runner = srunner_create(pool_suite(rewrite));
     srunner_add_suite(runner, negotiate_suite());
     srunner_add_suite(runner, route_suite());
+    srunner_add_suite(runner, next_suite());
     srunner_add_suite(runner, cors_suite());
     srunner_add_suite(runner, vet_suite());
     srunner_add_suite(runner, limit_suite());
+    srunner_add_suite(runner, life_suite());
     srunner_add_suite(runner, load_suite());
     srunner_add_suite(runner, render_suite());
     srunner_run_all(runner, CK_ENV);

@@ -167,11 +167,11 @@ void rig_read(int fd, bool to_head, struct reply *ret)
             break;
     }
     ck_assert_int_eq(strncmp(ret->head, "HTTP/1.1 ", 9), 0);
-    ret->status = atoi(ret->head + 9);
+    ret->status = (int)strtol(ret->head + 9, NULL, 10);
     const char *length = rig_field(ret, "Content-Length");
     if (to_head || length == NULL)
         return;
-    size_t want = (size_t)atoi(length);
+    size_t want = strtoul(length, NULL, 10);
     ck_assert_uint_lt(want, sizeof ret->body);
     while (ret->body_len < want) {
         ssize_t n = recv(fd, ret->body + ret->body_len, want - ret->body_len, 0);

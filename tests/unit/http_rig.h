@@ -30,8 +30,8 @@ void rig_stop(struct rig *rig);
 /* bff-1 (AVG), bff-2 (standby), bff-3: a slot each, all alive. The next call overwrites it. */
 struct glbp_table *rig_table(uint64_t version);
 
-/* Serves `table` as that of group `index`, confirmed now as on the AVG. */
-void rig_put(struct rig *rig, size_t index, const struct glbp_table *table);
+/* Serves `served` as the table of group `index`, confirmed now as on the AVG. */
+void rig_put(struct rig *rig, size_t index, const struct glbp_table *served);
 
 /* ---- client ---- */
 
@@ -72,6 +72,8 @@ Suite *cors_suite(void);
 Suite *vet_suite(void);
 Suite *limit_suite(void);
 Suite *load_suite(void);
+Suite *life_suite(void);
+Suite *next_suite(void);
 Suite *render_suite(void);
 
 #endif
