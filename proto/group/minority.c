@@ -2,7 +2,7 @@
 #include "proto/group/group.h"
 
 struct count {
-    size_t members; /* of the table, the resigned ones not */
+    size_t members; /* this one and those of the table, the resigned ones not */
     size_t lost;
     size_t overdue;   /* alive, but silent for hold - 1.6 hello */
     uint64_t next_ms; /* when one more is overdue */
@@ -19,6 +19,8 @@ static void count_member(struct glbp_group *group, const struct glbp_member_entr
                          struct count *count)
 {
     const struct glbp_member *member = glbp_member_find(group, entry->node);
+    if (member != NULL && member->self)
+        return; /* counted already, in the table or not yet */
     bool heard = member != NULL && glbp_member_known(member);
     bool resigned = heard ? member->resigned : entry->state == GLBP_MEMBER_RESIGNED;
     if (resigned)
@@ -26,7 +28,7 @@ static void count_member(struct glbp_group *group, const struct glbp_member_entr
     count->members++;
     if (!heard || !member->alive) {
         count->lost++;
-    } else if (!member->self) {
+    } else {
         uint64_t at_ms = member->alive_ms + overdue_ms(member);
         if (at_ms <= group->judge_ms)
             count->overdue++;
@@ -51,7 +53,7 @@ uint64_t glbp_minority_settle(struct glbp_group *group)
         group->minority = false; /* the change of state tells it */
         return GLBP_NEVER_MS;
     }
-    struct count count = {.next_ms = GLBP_NEVER_MS};
+    struct count count = {.members = 1, .next_ms = GLBP_NEVER_MS};
     for (size_t i = 0; i < group->table.members_n; i++)
         count_member(group, &group->table.members[i], &count);
 
@@ -65,7 +67,8 @@ uint64_t glbp_minority_settle(struct glbp_group *group)
     if (fresh)
         next_ms = count.next_ms <= fresh_until_ms ? count.next_ms : fresh_until_ms + 1;
 
-    if (count.members > 2 && 2 * gone > count.members) {
+    /* Never of one or two: this node is never gone. */
+    if (2 * gone > count.members) {
         group->minority_false_ms = GLBP_NEVER_MS;
         if (!group->minority)
             set_minority(group, true, gone, count.members);

@@ -357,7 +357,6 @@ void glbp_table_adopt(struct glbp_group *group, uint64_t term)
     memset(&table->stamp, 0, sizeof(table->stamp));
     table->stamp.term = term;
     memcpy(table->stamp.avg, group->node, sizeof(table->stamp.avg));
-    memset(group->weight_versions_ms, 0, sizeof(group->weight_versions_ms));
     group->decide = true;
     group->decide_ms = group->now.mono_ms;
 }

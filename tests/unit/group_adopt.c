@@ -107,8 +107,27 @@ START_TEST(a_clock_that_ran_out_meanwhile_is_over)
     rig_decide(&rig);
     rig_wait(&rig, 700000);
     glbp_table_adopt(rig.group, RIG_TERM + 1);
+    ck_assert_uint_eq(rig.group->table.slots[1].remaining_ms, 0);
     rig_tick(&rig);
     ck_assert_str_eq(rig_slots(&rig), "1 a/a 100 active");
+    ck_assert_str_eq(rig_members(&rig), "a live");
+}
+END_TEST
+
+/* The last slot of a member that is lost, but not for redirect_ms yet as far as this AVG knows. */
+START_TEST(who_loses_its_last_slot_leaves_with_it)
+{
+    rig_join(&rig, "b");
+    rig_tick(&rig);
+    rig_kill(&rig, "b");
+    rig_decide(&rig);
+    rig_wait(&rig, 590000);
+    glbp_table_adopt(rig.group, RIG_TERM + 1);
+    rig_member(&rig, "b")->lost_ms = rig.group->now.mono_ms;
+    rig_tick(&rig);
+    rig_run(&rig, 9999);
+    ck_assert_str_eq(rig_members(&rig), "a live, b lost");
+    rig_run(&rig, 1);
     ck_assert_str_eq(rig_members(&rig), "a live");
 }
 END_TEST
@@ -239,6 +258,7 @@ Suite *adopt_suite(void)
     tcase_add_test(tc, adopting_renumbers_nothing);
     tcase_add_test(tc, adopting_counts_the_clocks_on);
     tcase_add_test(tc, a_clock_that_ran_out_meanwhile_is_over);
+    tcase_add_test(tc, who_loses_its_last_slot_leaves_with_it);
     tcase_add_test(tc, a_clock_that_begins_without_a_version_is_sent_again);
     tcase_add_test(tc, raising_the_term_makes_a_version_of_the_same_content);
     tcase_add_test(tc, raising_before_the_first_version_publishes_nothing_undecided);

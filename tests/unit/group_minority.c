@@ -130,6 +130,23 @@ START_TEST(of_three_with_one_resigned_two_are_left)
 }
 END_TEST
 
+/* "itself counted": also at a claim on a table that it is not yet in. */
+START_TEST(a_claimant_counts_itself)
+{
+    table_of("bcd");
+    struct glbp_table *table = &rig.group->table;
+    table->members_n--;
+    memmove(table->members, table->members + 1, table->members_n * sizeof(table->members[0]));
+    lose("b");
+    lose("c");
+    settle();
+    expect(false);      /* 2 of 4 */
+    table->members_n--; /* "d" */
+    settle();
+    expect(true); /* 2 of 3 */
+}
+END_TEST
+
 /* Known from the state file only: nothing proves it alive. */
 START_TEST(the_never_heard_are_lost)
 {
@@ -285,6 +302,7 @@ Suite *minority_suite(void)
     tcase_add_test(tc, who_resigned_and_came_back_counts);
     tcase_add_test(tc, a_table_of_two_never);
     tcase_add_test(tc, of_three_with_one_resigned_two_are_left);
+    tcase_add_test(tc, a_claimant_counts_itself);
     tcase_add_test(tc, the_never_heard_are_lost);
     tcase_add_test(tc, overdue_ones_count_while_a_loss_is_fresh);
     tcase_add_test(tc, overdue_ones_do_not_count_without_a_loss);

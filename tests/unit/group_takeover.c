@@ -344,6 +344,19 @@ START_TEST(an_owner_back_ends_the_retirement)
 }
 END_TEST
 
+START_TEST(an_owner_back_at_the_last_moment_keeps_its_slot)
+{
+    three();
+    rig_resign(&rig, "b");
+    rig_decide(&rig);
+    rig_run(&rig, 599999);
+    rig_return(&rig, "b");
+    rig_wait(&rig, 1);
+    rig_decide(&rig);
+    expect("1 a/a 100 active, 2 b/c 50 active 30000, 3 c/c 50 active");
+}
+END_TEST
+
 START_TEST(the_clock_begins_when_owner_is_gone_and_slot_moved)
 {
     three();
@@ -424,6 +437,7 @@ Suite *takeover_suite(void)
     tcase_add_test(tc, redirect_zero_hands_out_until_timeout);
     tcase_add_test(tc, redirect_equal_to_timeout_never_retires);
     tcase_add_test(tc, an_owner_back_ends_the_retirement);
+    tcase_add_test(tc, an_owner_back_at_the_last_moment_keeps_its_slot);
     tcase_add_test(tc, the_clock_begins_when_owner_is_gone_and_slot_moved);
     tcase_add_test(tc, the_removal_goes_on_over_another_takeover);
     tcase_add_test(tc, a_shorter_config_shortens_running_clocks);

@@ -111,6 +111,11 @@ START_TEST(a_reload_while_failed_keeps_the_new_base)
     ck_assert_uint_eq(rig_member(&rig, "a")->weight_max, 200);
     health(0);
     expect(200, true);
+    health(1000);
+    expect(0, false);
+    rig.group->config.weight_max = 100;
+    ck_assert(settle()); /* nothing but the maximum changed: a hello says it */
+    ck_assert_uint_eq(rig_member(&rig, "a")->weight_max, 100);
 }
 END_TEST
 
@@ -143,6 +148,9 @@ START_TEST(a_commanded_weight_below_lower_takes_the_node_out)
     rig.group->weighting.command_weight = 30;
     settle();
     expect(30, true);
+    rig.group->weighting.command_weight = 200; /* before a reload lowered the maximum */
+    settle();
+    expect(100, true);
     rig.group->weighting.command_weight = 0;
     settle();
     expect(0, false);
