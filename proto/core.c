@@ -138,6 +138,7 @@ int glbp_group_init(void *mem, const struct glbp_group_config *config,
     group->deadline_ms = GLBP_NEVER_MS;
     group->decide_ms = GLBP_NEVER_MS;
     group->next_repeat_ms = GLBP_NEVER_MS;
+    group->behind_ms = GLBP_NEVER_MS;
     add_self(group);
     restore(group, identity);
     *ret = group;

@@ -232,6 +232,7 @@ static void raise_term(struct glbp_group *group, uint64_t above)
     event->before = group->claim_term;
     event->term = term;
     group->claim_term = term;
+    group->claim_said = false;
     if (group->claim_term > group->term_seen)
         group->term_seen = group->claim_term;
     glbp_table_raise(group, group->claim_term);

@@ -195,7 +195,9 @@ static bool crossed(struct glbp_group *group)
 static bool preempts(struct glbp_group *group)
 {
     if (!group->config.preempt || !group->follow.present || draining(glbp_member_self(group)) ||
-        group->now.mono_ms < group->ready_ms + group->config.preempt_delay_ms)
+        group->now.mono_ms < group->ready_ms + group->config.preempt_delay_ms ||
+        (group->yielded_ms != 0 &&
+         group->now.mono_ms < group->yielded_ms + 2 * (uint64_t)group->config.hello_ms))
         return false;
     const struct glbp_member *avg = glbp_member_find_id(group, group->follow.id);
     return avg != NULL && avg->heard_hello && avg->state == GLBP_ACTIVE &&
@@ -348,6 +350,7 @@ static void claim(struct glbp_group *group)
 {
     group->claim_term = glbp_claim_term_above(group, group->term_seen);
     group->term_seen = group->claim_term;
+    group->claim_said = false;
     presume_members(group);
     group->lone = !group->believed_somebody;
     group->first_follower_ms = 0;
@@ -460,6 +463,8 @@ uint64_t glbp_election_deadline_ms(const struct glbp_group *group)
         sooner(now_ms, group->state_since_ms + window_ms(group), &due_ms);
     if (group->config.preempt && group->state >= GLBP_LISTEN)
         sooner(now_ms, group->ready_ms + group->config.preempt_delay_ms, &due_ms);
+    if (group->yielded_ms != 0)
+        sooner(now_ms, group->yielded_ms + 2 * hello_ms, &due_ms);
     if (group->other_avg_ms != 0)
         sooner(now_ms, group->other_avg_ms + 2 * hello_ms, &due_ms);
     if (group->fetching) {

@@ -214,6 +214,7 @@ struct glbp_group {
     /* claims and terms */
     uint64_t term_seen;  /* highest seen */
     uint64_t claim_term; /* of our claim while Active */
+    bool claim_said;     /* a hello said it: only then do slices go out */
     bool lone;
     uint64_t first_follower_ms; /* since our claim; 0 none yet */
     bool minority;
@@ -278,6 +279,7 @@ struct glbp_group {
     struct glbp_slice_job jobs[GLBP_SLICE_JOBS];
     uint32_t repeats;        /* of the slices to all: 0..4 done */
     uint64_t next_repeat_ms; /* GLBP_NEVER_MS none */
+    uint64_t behind_ms;      /* when a follower that is ahead is asked; GLBP_NEVER_MS none */
 
     struct glbp_weighting weighting;
 

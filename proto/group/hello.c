@@ -203,6 +203,7 @@ static bool send_hello(struct glbp_group *group)
     int len = glbp_message_pack(&group->msg, send->payload, sizeof(send->payload));
     glbp_hello_commit(group, send, len);
 
+    group->claim_said = true;
     group->echo.present = false;
     group->want_id = 0;
     return true;

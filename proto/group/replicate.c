@@ -62,6 +62,8 @@ bool glbp_replicate_emit(struct glbp_group *group)
 {
     if (group->state < GLBP_LISTEN)
         return false;
+    if (!group->claim_said) /* whoever learns the new term must learn first whose it is */
+        return false;
     for (size_t i = 0; i < GLBP_SLICE_JOBS; i++)
         if (group->jobs[i].busy && run_job(group, &group->jobs[i]))
             return true;
@@ -104,10 +106,9 @@ static void settle_repeats(struct glbp_group *group)
 
 uint64_t glbp_replicate_deadline_ms(const struct glbp_group *group)
 {
-    uint64_t due_ms = GLBP_NEVER_MS;
-    if (group->state == GLBP_ACTIVE)
-        due_ms = group->next_repeat_ms;
-    return due_ms;
+    if (group->state < GLBP_LISTEN)
+        return GLBP_NEVER_MS;
+    return group->state == GLBP_ACTIVE ? group->next_repeat_ms : group->behind_ms;
 }
 
 /* ---- in ---- */
@@ -307,8 +308,6 @@ void glbp_replicate_slice(struct glbp_group *group)
 {
     const struct glbp_message *msg = &group->msg;
     struct glbp_gather *gather = &group->gather;
-    if (msg->stamp.term > group->term_seen)
-        group->term_seen = msg->stamp.term;
     int order = glbp_stamp_cmp(&msg->stamp, &group->table.stamp);
     if (order == 0)
         refresh_remaining(group);
@@ -355,14 +354,19 @@ void glbp_replicate_hear(struct glbp_group *group, struct glbp_member *member)
 /* Behind a live follower of the same AVG for more than 1.2 hello: asks exactly that one. */
 static void settle_behind(struct glbp_group *group)
 {
+    group->behind_ms = GLBP_NEVER_MS;
     if (group->state == GLBP_ACTIVE || group->state < GLBP_LISTEN || group->want_id != 0)
-        return;
+        return; /* one is asked with the next hello */
     uint64_t patience_ms = (uint64_t)group->config.hello_ms * 12 / 10;
     for (size_t i = 0; i < group->members_n; i++) {
         struct glbp_member *member = &group->members[i];
-        if (member->behind_since_ms == GLBP_NEVER_MS || !member->alive ||
-            group->now.mono_ms < member->behind_since_ms + patience_ms)
+        if (member->behind_since_ms == GLBP_NEVER_MS || !member->alive)
             continue;
+        uint64_t due_ms = member->behind_since_ms + patience_ms;
+        if (group->now.mono_ms < due_ms) {
+            group->behind_ms = due_ms < group->behind_ms ? due_ms : group->behind_ms;
+            continue;
+        }
         member->behind_since_ms = group->now.mono_ms;
         group->want_id = member->id;
         glbp_hello_soon(group, 0);
