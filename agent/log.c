@@ -1,3 +1,5 @@
+/* The queue and its writer. Callers hold the lock for a few assignments; write() is never called
+ * under it. stderr is one for the whole process, and so is this. */
 #include "agent/log.h"
 
 #include <errno.h>
@@ -85,7 +87,7 @@ static struct line *line_new(int severity, const char *text, size_t len)
     int prefix = 0;
 
     if (line == NULL)
-        return NULL;
+        return NULL; /* counted as dropped */
     if (sink.journald)
         prefix = snprintf(line->bytes, PREFIX_MAX, "<%d>", severity % 10);
     memcpy(line->bytes + prefix, text, len);
@@ -173,6 +175,7 @@ static void submit(int severity, const char *text, size_t len)
     free(line);
 }
 
+/* Called with the lock: the thread begins once it is free. */
 static int start_thread(void)
 {
     pthread_condattr_t monotonic;
@@ -183,7 +186,7 @@ static int start_thread(void)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sink.wake, NULL);
-    pthread_cond_init(&sink.idle, &monotonic);
+    pthread_cond_init(&sink.idle, &monotonic); /* the wall clock may jump while we wait */
     pthread_condattr_destroy(&monotonic);
     /* Signals are the loop's; a closed pipe shall be EPIPE. */
     sigfillset(&all);
@@ -239,25 +242,20 @@ void glbp_log_stop(void)
         pthread_join(sink.thread, NULL);
 }
 
-static void log_args(int severity, const char *mnemonic, const char *format, va_list args)
+void glbp_log(int severity, const char *mnemonic, const char *format, ...)
 {
     char text[GLBP_LOG_TEXT_SIZE];
     char buf[GLBP_LOG_LINE_SIZE];
+    va_list args;
     size_t len;
 
+    if (severity > sink.level)
+        return;
+    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     len = glbp_log_line(glbp_clock_now().wall_ms, severity, mnemonic, text, sink.json, buf);
     submit(severity, buf, len);
-}
-
-void glbp_log(int severity, const char *mnemonic, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (severity <= sink.level)
-        log_args(severity, mnemonic, format, args);
-    va_end(args);
 }
 
 void glbp_log_event(const struct glbp_event *event, const char *group, uint32_t group_id)

@@ -1,3 +1,5 @@
+/* A text goes through the escape first, so whatever stands in a line afterwards is printable ASCII:
+ * JSON then wants no more than quotes and backslashes escaped. */
 #include "agent/log_line.h"
 
 #include <ctype.h>
@@ -36,6 +38,8 @@ void glbp_log_line_escape(const char *text, char *ret)
     ret[len] = '\0';
 }
 
+/* Years wrap at 10,000 and a month has at most two digits, whatever the clock says: the buffer
+ * holds it, and the compiler sees that it does. */
 static void time_text(uint64_t wall_ms, char *ret)
 {
     time_t seconds = (time_t)(wall_ms / 1000);
@@ -57,7 +61,7 @@ static void json_key(struct glbp_text *line, const char *key)
     glbp_text_str(line, "\":");
 }
 
-/* value: printable ASCII, so that quotes and backslashes are all that JSON wants escaped. */
+/* value: printable ASCII. */
 static void json_str(struct glbp_text *line, const char *key, const char *value)
 {
     json_key(line, key);
@@ -148,6 +152,7 @@ static void json_from_to(struct glbp_text *line, const struct glbp_event *event)
     }
 }
 
+/* Port 0: the event has no address. */
 static void json_addr(struct glbp_text *line, const struct glbp_addr *addr)
 {
     char text[GLBP_ADDR_TEXT_SIZE];
@@ -157,6 +162,7 @@ static void json_addr(struct glbp_text *line, const struct glbp_addr *addr)
     json_uint(line, "port", addr->port);
 }
 
+/* As in GLBP-Stamp and `stamp=`: TERM.AVG.VERSION. */
 static void json_stamp(struct glbp_text *line, const struct glbp_stamp *stamp)
 {
     char buf[2 * 21 + GLBP_NODE_SIZE];
@@ -171,6 +177,7 @@ static void json_stamp(struct glbp_text *line, const struct glbp_stamp *stamp)
     json_str(line, "stamp", buf);
 }
 
+/* Only what is set: most events use a few of the fields, and 0 means that one is not used. */
 static void json_fields(struct glbp_text *line, const struct glbp_event *event)
 {
     const struct {

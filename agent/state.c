@@ -1,3 +1,6 @@
+/* Two copies: `kept` is the file as it was read, for the start; `next` is what the file should say,
+ * and the only thing that the loop and the writer share. A put changes `next` and goes; the writer
+ * encodes it under the lock and writes without. */
 #include "agent/state.h"
 
 #include <errno.h>
@@ -44,7 +47,8 @@ struct glbp_state_store {
 
 /* ---- the writer thread ---- */
 
-/* One line per change of what is wrong. */
+/* One line per change of what is wrong. Never under the lock: the log may write by itself before
+ * its own thread runs. */
 static void report(const char *dir, int before, int error)
 {
     if (error == before)
@@ -123,6 +127,7 @@ static void *writer(void *arg)
     return NULL;
 }
 
+/* Returns 0 or an errno. */
 static int start_writer(struct glbp_state_store *store)
 {
     pthread_condattr_t monotonic;
@@ -145,6 +150,7 @@ static int start_writer(struct glbp_state_store *store)
 
 /* ---- reading ---- */
 
+/* Whatever is wrong with the file is survived: the rules of protocol.md hold without it. */
 static void load(struct glbp_state_store *store, const char *node)
 {
     uint8_t *bytes = NULL;
@@ -302,6 +308,7 @@ void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t 
         return;
     bytes = pack(table, mono_ms, &len);
     pthread_mutex_lock(&store->lock);
+    /* One file for all groups: the next life must be above each of them. */
     if (store->next.incarnation < incarnation)
         store->next.incarnation = incarnation;
     record = glbp_state_record_get(&store->next, group_id);
@@ -317,7 +324,7 @@ void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t 
     store->dirty = true;
     pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(&store->lock);
-    free(bytes);
+    free(bytes); /* the table before, outside of the lock */
 }
 
 void glbp_state_status(struct glbp_state_store *store, struct glbp_state_status *ret)

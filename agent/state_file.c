@@ -1,3 +1,5 @@
+/* The checksum finds what a crash, a full disk or a stranger left; behind it the body is read as if
+ * it were hostile all the same: every length is held against what is left. */
 #include "agent/state_file.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 
 /* ---- content ---- */
 
+/* Where the record is, or would be: groups are 64 at most, a walk is enough. */
 static size_t lower_bound(const struct glbp_state_content *content, uint32_t id)
 {
     size_t i = 0;
@@ -250,6 +253,7 @@ static int read_all(int fd, uint8_t *bytes, size_t len)
     return 0;
 }
 
+/* The size is asked once: a file that grows or shrinks meanwhile is no whole one. */
 static int read_fd(int fd, uint8_t **ret, size_t *ret_len)
 {
     struct stat st;
@@ -309,6 +313,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return fsync(fd) == 0 ? 0 : errno;
 }
 
+/* In the same directory, so that the rename is one step of one filesystem. */
 static int write_temp(int dir_fd, const uint8_t *bytes, size_t len)
 {
     int fd = openat(dir_fd, TEMP_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -1,3 +1,5 @@
+/* Text -> JSON (jansson) -> draft (read.c) -> config (rules*.c). One list of mistakes runs through
+ * all of it and decides at the end. */
 #include "agent/config/config.h"
 
 #include <errno.h>
@@ -32,6 +34,7 @@ static struct glbp_config *config_new(void)
     if (config == NULL)
         return NULL;
     memset(config, 0, size);
+    /* Neither may stop an agent: a container without the right to lock still has to run. */
     (void)mlock(config, size);
     (void)madvise(config, size, MADV_DONTDUMP);
     return config;
@@ -77,6 +80,7 @@ void glbp_config_free(struct glbp_config *config)
 
 /* ---- text ---- */
 
+/* jansson says what it expected; a hint says what people did. Its own words stay in front. */
 static void syntax_mistake(struct glbp_mistakes *mistakes, const json_error_t *error)
 {
     static const struct {
@@ -119,6 +123,7 @@ static json_t *parse(struct glbp_mistakes *mistakes)
         glbp_mistake(mistakes, NULL, "the file is empty: write {} for all defaults");
         return NULL;
     }
+    /* jansson takes a NUL for white space, and position.c works on strings of C. */
     if (nul != NULL || (mistakes->len >= 2 && (memcmp(mistakes->text, "\xff\xfe", 2) == 0 ||
                                                memcmp(mistakes->text, "\xfe\xff", 2) == 0))) {
         glbp_mistake_at(mistakes,
@@ -180,7 +185,7 @@ int glbp_config_parse(const char *text, size_t len, const char *name, FILE *erro
     return n;
 }
 
-/* Returns 0 or an errno. */
+/* Read as a stream: the file may be a pipe. Returns 0 or an errno. */
 static int read_file(const char *path, char **ret, size_t *ret_len)
 {
     FILE *file = fopen(path, "re");

@@ -1,7 +1,10 @@
+/* What belongs to whom: the draft owns every string until a rule moves it into the config and sets
+ * the draft's pointer to NULL. */
 #include "agent/config/draft.h"
 
 #include <stdlib.h>
 
+/* jansson's own look-up takes NULL, and what is no object, for an empty one. */
 json_t *glbp_draft_given(const json_t *json, const char *section, const char *key)
 {
     if (section != NULL)

@@ -1,3 +1,5 @@
+/* The bytes of a key pass through two buffers on the stack, both cleansed; stdio would leave them
+ * in a third one. What is told of a bad file never holds a byte of it. */
 #include "agent/config/keyfile.h"
 
 #include <errno.h>
@@ -42,6 +44,7 @@ static const char *read_fd(int fd, uint8_t ret[GLBP_KEY_LEN], char *buf)
     ssize_t len;
     bool good;
 
+    /* Of the open file, not of the path, which may name another one by now. */
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return "is no regular file";
     if ((st.st_mode & 077) != 0) {

@@ -1,3 +1,5 @@
+/* Every key of gateway.json, in the order in which people read them: an object's own row stands
+ * before those of its members. `fallback` 0 with text in `shown` is a default that a rule makes. */
 #include "agent/config/keys.h"
 
 #include "agent/config/draft.h"

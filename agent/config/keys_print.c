@@ -5,6 +5,7 @@
 #include "agent/config/config.h"
 #include "agent/config/keys.h"
 
+/* What a reader of the table must write there. */
 static const char *type_name(enum glbp_key_kind kind)
 {
     switch (kind) {
@@ -52,6 +53,7 @@ static void print_type(FILE *out, const struct glbp_key_row *row)
         fprintf(out, "%s%s", name == row->names ? "" : ", ", *name);
 }
 
+/* In words where they are given, else the number itself. */
 static void print_default(FILE *out, const struct glbp_key_row *row)
 {
     if (row->shown != NULL)

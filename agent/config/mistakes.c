@@ -1,3 +1,5 @@
+/* Positions are found when a mistake is made, not when it is told: the path lives on the stack of
+ * whoever found it. */
 #include "agent/config/mistakes.h"
 
 #include <stdarg.h>
@@ -17,6 +19,7 @@ struct glbp_mistake {
     char *text;
 };
 
+/* Words it and keeps it. Without memory the run fails all the same, and says why. */
 static void add(struct glbp_mistakes *mistakes, struct glbp_position position, bool on_key,
                 const char *before, const char *format, va_list args)
 {
@@ -136,6 +139,7 @@ bool glbp_mistakes_has(const struct glbp_mistakes *mistakes, const struct glbp_p
     return false;
 }
 
+/* As the file goes; what stands at one place in the order in which it was found. */
 static int by_position(const void *a, const void *b)
 {
     const struct glbp_mistake *one = a;

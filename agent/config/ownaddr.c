@@ -1,3 +1,4 @@
+/* Guessing the own address without asking anybody: the kernel knows which source it would take. */
 #include "agent/config/ownaddr.h"
 
 #include <ifaddrs.h>
@@ -41,6 +42,7 @@ static bool source_towards_text(const char *text, uint16_t port, bool v4_only,
     return source_towards(&to, ret);
 }
 
+/* Names are skipped: looking them up would wait for a server. */
 static bool towards_peers(const struct glbp_config *config, bool v4_only, struct glbp_addr *ret)
 {
     for (size_t i = 0; i < config->transport.peers_n; i++) {

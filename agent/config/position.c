@@ -1,3 +1,5 @@
+/* A walk over JSON that is known to be well-formed: it need not understand values, only skip them.
+ * Recursion is as deep as the path, so a handful; nesting of the text is a counter. */
 #include "agent/config/position.h"
 
 #include <jansson.h>
@@ -17,6 +19,7 @@ static void skip_space(struct walk *walk)
         walk->at++;
 }
 
+/* Over one sign of punctuation and the blanks around it. */
 static bool take(struct walk *walk, char c)
 {
     skip_space(walk);
@@ -36,6 +39,7 @@ static void skip_string(struct walk *walk)
         walk->at++;
 }
 
+/* Over one value, whatever it is: brackets count, strings hide theirs. */
 static void skip_value(struct walk *walk)
 {
     size_t depth = 0;
@@ -71,6 +75,7 @@ static bool is_key(const char *token, size_t len, const char *key)
     return same;
 }
 
+/* From an object to the value of its member; from there on the key is where it began. */
 static bool enter_member(struct walk *walk, const char *key)
 {
     if (!take(walk, '{'))

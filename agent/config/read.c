@@ -1,3 +1,5 @@
+/* Object by object: each member is looked up in the table under its prefix ("groups[]." + "name"),
+ * judged by its kind and stored at the row's place and offset. Nothing here knows a single key. */
 #include "agent/config/read.h"
 
 #include <stdlib.h>
@@ -78,6 +80,7 @@ static bool take_uint(struct reader *reader, const struct glbp_key_row *row, con
     return false;
 }
 
+/* size is the field's: bool, or something of four bytes. */
 static void store(void *to, size_t size, uint32_t value)
 {
     GLBP_ASSERT(size == sizeof(bool) || size == sizeof value);
@@ -105,6 +108,7 @@ static void read_bool(struct reader *reader, const struct glbp_key_row *row, con
         wrong_type(reader, json, path, "true or false");
 }
 
+/* Lists what there is; one letter off is a guess worth telling. */
 static void wrong_name(struct reader *reader, const struct glbp_key_row *row, const char *text,
                        const struct glbp_path *path)
 {
@@ -223,6 +227,7 @@ static void *take_array(struct reader *reader, const json_t *json, const struct 
     return items;
 }
 
+/* A bad element stays NULL: the rules go past it. */
 static void read_texts(struct reader *reader, const struct glbp_key_row *row, const json_t *json,
                        const struct glbp_path *path)
 {
@@ -266,6 +271,8 @@ static void set_defaults(struct reader *reader, enum glbp_key_place place)
     }
 }
 
+/* Each element has room of its own, is set to its defaults and then read like any object. Lists in
+ * lists work, since what is being filled is looked up by place. */
 static void read_objects(struct reader *reader, const struct glbp_key_row *row, json_t *json,
                          const struct glbp_path *path)
 {
@@ -343,6 +350,7 @@ static void read_value(struct reader *reader, const struct glbp_key_row *row, js
     }
 }
 
+/* An error, not a warning: a misspelt key would silently keep its default. */
 static void unknown_key(struct reader *reader, const char *key, const char *prefix,
                         const struct glbp_path *path)
 {

@@ -40,6 +40,7 @@ static void tell_group(struct diff *diff, const struct glbp_group_config *core, 
     diff->n++;
 }
 
+/* Sockets, threads and tables of connections are made once. */
 static void compare_http(struct diff *diff, const struct glbp_config *before,
                          const struct glbp_config *after)
 {
@@ -62,6 +63,7 @@ static void compare_http(struct diff *diff, const struct glbp_config *before,
          "http.limits.header_bytes");
 }
 
+/* Memory for members and slots is taken at start. */
 static void compare_group(struct diff *diff, const struct glbp_group_config *before,
                           const struct glbp_group_config *after)
 {
@@ -73,6 +75,7 @@ static void compare_group(struct diff *diff, const struct glbp_group_config *bef
         tell_group(diff, after, "max_forwarders is changed by a restart only");
 }
 
+/* Groups are told apart by id; GET /pool answers with the first, so the order counts, too. */
 static void compare_groups(struct diff *diff, const struct glbp_config *before,
                            const struct glbp_config *after)
 {

@@ -1,3 +1,5 @@
+/* The order matters once: the default url of a group is made from the own address, which transport
+ * settles. */
 #include "agent/config/rules.h"
 
 #include <ctype.h>
@@ -16,6 +18,7 @@ char *glbp_rules_copy(struct glbp_mistakes *mistakes, const char *text)
     return copy;
 }
 
+/* The host name as people type it may have capitals, a node name has none. */
 static void settle_node(struct glbp_draft *draft, struct glbp_mistakes *mistakes)
 {
     const struct glbp_path *path = GLBP_AT(NULL, "node");
@@ -52,6 +55,7 @@ static void settle_path(char **path, const char *fallback, struct glbp_mistakes 
     }
 }
 
+/* `frontend` is the browser's: its form was read, and a gateway without url is of no use to it. */
 static void check_frontend(const struct glbp_draft *draft, struct glbp_mistakes *mistakes)
 {
     const struct glbp_gateway_draft *gateways = draft->frontend_gateways.items;

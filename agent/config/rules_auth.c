@@ -1,3 +1,5 @@
+/* The key chain (protocol.md section 3). A chain that would cut nodes off by and by is a mistake
+ * today: nobody looks at it on the day on which a window closes. */
 #include <inttypes.h>
 
 #include "agent/config/keyfile.h"
@@ -40,6 +42,7 @@ static bool any_mistake(const struct glbp_mistakes *mistakes, const struct glbp_
     return false;
 }
 
+/* The id names the key in a datagram: two of one number would be a matter of luck. */
 static void check_id(const struct glbp_key_draft *drafts, size_t i, struct glbp_mistakes *mistakes,
                      const struct glbp_path *path)
 {
@@ -54,6 +57,7 @@ static void check_id(const struct glbp_key_draft *drafts, size_t i, struct glbp_
     }
 }
 
+/* Bytes go from the file straight into the config, which is the only place that is locked. */
 static void settle_key(struct glbp_key_draft *draft, struct glbp_mistakes *mistakes,
                        const struct glbp_path *path, struct glbp_key *ret)
 {

@@ -1,3 +1,4 @@
+/* Checks of the local BFF (http.md section 5): which kind one is follows from its url or file. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -100,6 +101,7 @@ static void settle_target(struct glbp_check_draft *draft, const char *group_url,
     }
 }
 
+/* A time-out may exceed the interval (the next run waits); the fast interval must not. */
 static void settle_times(struct glbp_check_draft *draft, const struct glbp_path *path,
                          struct glbp_mistakes *mistakes)
 {
@@ -117,6 +119,7 @@ static void settle_times(struct glbp_check_draft *draft, const struct glbp_path 
                      check->interval_ms);
 }
 
+/* "Name:" of a header; what follows is the BFF's business, line breaks were refused before. */
 static bool is_header(const char *text)
 {
     size_t len = 0;
@@ -126,6 +129,7 @@ static bool is_header(const char *text)
     return len > 0 && text[len] == ':';
 }
 
+/* Also fills the fields that a check of another kind never reads. */
 static void settle_http(struct glbp_check_draft *draft, const struct glbp_path *path,
                         struct glbp_mistakes *mistakes)
 {
@@ -158,6 +162,7 @@ static void settle_http(struct glbp_check_draft *draft, const struct glbp_path *
     draft->expect = (struct glbp_numbers){0};
 }
 
+/* A name is what a check's state hangs on over a reload, so two of one name would share it. */
 static void settle_name(struct glbp_check_draft *drafts, size_t i, const struct glbp_path *path,
                         struct glbp_mistakes *mistakes)
 {

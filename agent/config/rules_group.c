@@ -1,3 +1,4 @@
+/* A group: what the core will take (glbp_config_check()), told in words and with the place. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static bool both_good(const struct glbp_mistakes *mistakes, const struct glbp_pa
            !glbp_mistakes_has(mistakes, GLBP_AT(section, b));
 }
 
+/* In a path, GET /pool/NAME, and beside numbers there. */
 static void settle_name(struct glbp_group_draft *groups, size_t i, struct glbp_mistakes *mistakes,
                         const struct glbp_path *path)
 {
@@ -57,6 +59,7 @@ static void check_id(const struct glbp_group_draft *groups, size_t i,
     }
 }
 
+/* The mistake is told at the key that was given; when both were, at the one that is bounded. */
 static void check_timers(const struct glbp_group_draft *group, struct glbp_mistakes *mistakes,
                          const struct glbp_path *path)
 {
@@ -109,6 +112,7 @@ static void settle_weighting(struct glbp_group_draft *group, struct glbp_mistake
     core->latency_target_us = 1000 * group->latency_target_ms;
 }
 
+/* http://OWN-ADDRESS:3000, IPv6 in brackets. */
 static void default_url(const struct glbp_config *config, char ret[GLBP_URL_SIZE])
 {
     char text[GLBP_ADDR_TEXT_SIZE];
@@ -122,6 +126,8 @@ static void default_url(const struct glbp_config *config, char ret[GLBP_URL_SIZE
              BFF_PORT);
 }
 
+/* The others hold every url against the same url_allow (protocol.md section 7): one that fails here
+ * would be refused there, and this node served by nobody. */
 static void settle_url(struct glbp_draft *draft, struct glbp_group_draft *group,
                        struct glbp_mistakes *mistakes, const struct glbp_path *path)
 {

@@ -1,3 +1,4 @@
+/* HTTP: where it listens and whom it answers (http.md section 1). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static bool settle_listen(const struct glbp_draft *draft, struct glbp_mistakes *
     return why == NULL;
 }
 
+/* Told here, since bind() would tell it as "in use" after everything else has started. */
 static void check_clash(const struct glbp_config *config, struct glbp_mistakes *mistakes)
 {
     const struct glbp_addr *listen = &config->http.listen;
@@ -40,6 +42,7 @@ static void check_clash(const struct glbp_config *config, struct glbp_mistakes *
                      "port %u is that of http.listen: take another", (unsigned)admin->port);
 }
 
+/* As in a Host header: a name or an address, with or without a port. */
 static void settle_hosts(struct glbp_draft *draft, struct glbp_mistakes *mistakes)
 {
     const struct glbp_path *path = GLBP_AT(GLBP_AT(NULL, "http"), "hosts");

@@ -1,3 +1,5 @@
+/* Datagrams (protocol.md section 2). One socket has one family, so everything that it must reach is
+ * held against it here, where a name can still be put to the mistake. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +103,9 @@ static void settle_advertise(struct glbp_draft *draft, struct glbp_mistakes *mis
         check_reach(mistakes, config, advertise, path);
 }
 
+/* On when it is given, or when neither it nor `peers` is: an empty list of peers does not turn it
+ * on.
+ */
 static void settle_multicast(struct glbp_draft *draft, struct glbp_mistakes *mistakes,
                              const struct glbp_path *transport)
 {
@@ -132,6 +137,7 @@ static void settle_multicast(struct glbp_draft *draft, struct glbp_mistakes *mis
     group->port = config->transport.listen.port;
 }
 
+/* The port of a peer that gives none is our own: a cluster on another port says so once a node. */
 static void settle_peer(struct glbp_draft *draft, struct glbp_mistakes *mistakes,
                         const struct glbp_path *path, const char *text)
 {

@@ -1,3 +1,5 @@
+/* Each judge says what is wrong in words that go on from the text. The strictest reader of urls is
+ * the protocol's own; the rest here finds the words for what it would refuse. */
 #include "agent/config/values.h"
 
 #include <ctype.h>
@@ -34,6 +36,7 @@ const char *glbp_value_path(const char *text, size_t max)
 
 /* ---- urls ---- */
 
+/* Schemes are lower case, as the protocol reads them. */
 static const char *after_scheme(const char *text)
 {
     if (strncmp(text, "http://", 7) == 0)
@@ -197,6 +200,7 @@ bool glbp_value_is_address(const char *host, struct glbp_addr *ret)
     return glbp_addr_parse(host, len, ret);
 }
 
+/* A host of digits and dots was meant as an address, one with colons as IPv6: neither is a name. */
 static const char *host_mistake(const char *host)
 {
     struct glbp_addr addr;
@@ -213,6 +217,7 @@ static const char *host_mistake(const char *host)
     return strlen(host) > 253 ? "is too long for a host name" : NULL;
 }
 
+/* Digits only: strtoul() alone would take signs and blanks. */
 static bool read_port(const char *text, int *ret)
 {
     unsigned long port = strtoul(text, NULL, 10);
