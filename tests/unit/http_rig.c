@@ -150,22 +150,34 @@ void rig_send(int fd, const char *bytes, size_t len)
     }
 }
 
-/* One byte at a time: nothing behind the answer is taken. False at the end or after CLIENT_MS. */
-static bool read_byte(int fd, char *ret)
+/* Looks at what is there, and takes no more than to the end of the head: what is behind it stays.
+ * False when the connection ends before, or CLIENT_MS are over. */
+static bool read_head(int fd, struct reply *ret)
 {
-    return recv(fd, ret, 1, 0) == 1;
+    while (ret->head_len < sizeof ret->head - 1) {
+        char *from = ret->head + ret->head_len;
+        ssize_t n = recv(fd, from, sizeof ret->head - 1 - ret->head_len, MSG_PEEK);
+        if (n <= 0)
+            return false;
+        from[n] = '\0';
+        char *end = strstr(ret->head, "\r\n\r\n");
+        if (end != NULL)
+            n = end + 4 - from;
+        if (recv(fd, from, (size_t)n, 0) != n)
+            return false;
+        ret->head_len += (size_t)n;
+        ret->head[ret->head_len] = '\0';
+        if (end != NULL)
+            return true;
+    }
+    return false;
 }
 
 void rig_read(int fd, bool to_head, struct reply *ret)
 {
     memset(ret, 0, sizeof *ret);
-    while (ret->head_len < sizeof ret->head - 1) {
-        if (!read_byte(fd, &ret->head[ret->head_len]))
-            return;
-        ret->head_len++;
-        if (ret->head_len >= 4 && memcmp(ret->head + ret->head_len - 4, "\r\n\r\n", 4) == 0)
-            break;
-    }
+    if (!read_head(fd, ret))
+        return;
     ck_assert_int_eq(strncmp(ret->head, "HTTP/1.1 ", 9), 0);
     ret->status = (int)strtol(ret->head + 9, NULL, 10);
     const char *length = rig_field(ret, "Content-Length");
