@@ -111,6 +111,7 @@ START_TEST(every_run_makes_a_connection_of_its_own)
     rig_start();
     rig_until(9000, rig_runs("health") >= 6);
     ck_assert_uint_eq(server.connections, server.requests); /* */
+    ck_assert_uint_le(server.open, 1);                      /* none is kept for later */
 }
 END_TEST
 

@@ -151,6 +151,8 @@ END_TEST
 
 START_TEST(a_link_that_was_down_for_a_moment_is_joined_again)
 {
+    struct glbp_net_counters counters;
+
     ip("addr add 10.9.0.1/24 dev d0");
     ip("link set d0 up");
     start(NULL, "d0");
@@ -158,6 +160,9 @@ START_TEST(a_link_that_was_down_for_a_moment_is_joined_again)
     ip("link set d0 up");
     rig_run(150);
     rig_until(5000, is_up_at("10.9.0.1"));
+    glbp_net_counters(node->net, &counters);
+    ck_assert_uint_eq(counters.reopened, 1);
+    ck_assert_uint_eq(node->links, 1); /* which is nobody's business */
     hear_self();
 }
 END_TEST

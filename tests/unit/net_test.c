@@ -1,4 +1,5 @@
 /* Sockets and the unicast set, on loopback. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,24 @@ START_TEST(a_port_in_use_is_an_error_at_once)
     node_init(&nodes[1], others[_i]);
     ck_assert_int_eq(node_try(&nodes[1]), UV_EADDRINUSE);
     ck_assert_ptr_null(nodes[1].net);
+}
+END_TEST
+
+START_TEST(nobody_can_share_the_port_of_a_running_agent)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    const int yes = 1;
+
+    node_init(&nodes[0], "127.0.0.1");
+    node_multicast(&nodes[0], "239.255.32.22", "lo");
+    node_start(&nodes[0]);
+    addr.sin_port = htons(net_port());
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof addr), -1);
+    ck_assert_int_eq(errno, EADDRINUSE);
+    close(fd);
 }
 END_TEST
 
@@ -324,6 +343,7 @@ Suite *net_suite(void)
     tcase_add_test(tcase, a_datagram_reaches_the_peer_and_no_one_else);
     tcase_add_test(tcase, ipv6_likewise);
     tcase_add_loop_test(tcase, a_port_in_use_is_an_error_at_once, 0, 2);
+    tcase_add_test(tcase, nobody_can_share_the_port_of_a_running_agent);
     tcase_add_test(tcase, odd_lengths);
     tcase_add_test(tcase, a_closed_port_costs_nothing_and_the_others_are_served);
     tcase_add_test(tcase, a_drain_reads_what_waits_in_bounded_steps);
