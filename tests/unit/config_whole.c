@@ -1,4 +1,5 @@
 /* What becomes of a good file: values, defaults, own address; texts that are no files; reloads. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,28 @@ START_TEST(own_address)
 }
 END_TEST
 
+/* A host without a network: loopback, so that a single agent can be tried. */
+START_TEST(own_address_without_a_network)
+{
+    struct glbp_config *config;
+    struct glbp_addr own;
+
+    if (unshare(CLONE_NEWNET) != 0) {
+        printf("own_address_without_a_network: skipped: no namespaces here\n");
+        return;
+    }
+    config = good("{\"node\":\"a\"}");
+    ck_assert(!glbp_ownaddr_find(config, &own));
+    address_is(&own, "127.0.0.1", 3222);
+    ck_assert_str_eq(config->groups[0].core.url, "http://127.0.0.1:3000");
+    glbp_config_free(config);
+    config = good("{\"node\":\"a\",\"transport\":{\"listen\":\"[::]:9\"}}");
+    ck_assert(!glbp_ownaddr_find(config, &own));
+    address_is(&own, "::1", 9);
+    glbp_config_free(config);
+}
+END_TEST
+
 /* ---- reload ---- */
 
 static const struct {
@@ -398,6 +421,7 @@ TCase *config_whole(void)
     tcase_add_test(tcase, values);
     tcase_add_test(tcase, multicast_is_on_when_neither_it_nor_peers_is_given);
     tcase_add_test(tcase, own_address);
+    tcase_add_test(tcase, own_address_without_a_network);
     tcase_add_loop_test(tcase, what_needs_a_restart, 0, sizeof reloads / sizeof *reloads);
     tcase_add_test(tcase, printed_keys);
     return tcase;
