@@ -138,13 +138,14 @@ static void on_datagram(void *ctx, const uint8_t *bytes, size_t len, const struc
     arm(agent);
 }
 
-/* The address decides the url of a group that was configured without one (http.md section 3). */
-static void complete_url(struct glbp_agent *agent, struct glbp_agent_group *group,
-                         const struct glbp_addr *own)
+/* The own address decides the url of a group that was configured without one (http.md section 3).
+ */
+static void follow_address(struct glbp_agent *agent, struct glbp_agent_group *group,
+                           const struct glbp_addr *own)
 {
     struct glbp_group_config config = *glbp_group_config(group->group);
     char text[GLBP_ADDR_TEXT_SIZE];
-    if (config.url[0] != '\0')
+    if (!group->section->url_default)
         return;
     glbp_addr_text(own, text);
     (void)snprintf(config.url, sizeof(config.url),
@@ -160,7 +161,7 @@ static void on_link(void *ctx, enum glbp_link link, const struct glbp_addr *own)
     for (size_t i = 0; i < agent->groups_n; i++) {
         struct glbp_input input = {.kind = GLBP_IN_LINK};
         if (own != NULL)
-            complete_url(agent, &agent->groups[i], own);
+            follow_address(agent, &agent->groups[i], own);
         input.as.link.link = link;
         if (own != NULL)
             input.as.link.addr = *own;
@@ -356,6 +357,8 @@ static int start_faces(struct glbp_agent *agent)
         glbp_log(3, "HTTP", "%s", error);
         return -1;
     }
+    if (agent->config->control == NULL)
+        return 0; /* "" in the file: no control socket */
     struct glbp_control_options options = {
         .path = agent->config->control, .command = glbp_agent_command, .ctx = agent};
     if (glbp_control_new(&agent->loop, &options, error, sizeof(error), &agent->control) != 0) {
@@ -389,6 +392,10 @@ static int start(struct glbp_agent *agent)
 {
     agent->state =
         glbp_state_open(agent->config->state_dir, agent->config->node, glbp_clock_now().wall_ms);
+    if (agent->state == NULL) {
+        glbp_log(3, "CONFIG", "no memory to start");
+        return -1;
+    }
     int result = glbp_agent_keychain(agent->config, &agent->keychain);
     if (result != 0) {
         glbp_log(3, "CONFIG", "auth.keys: %s", glbp_strerror(result));

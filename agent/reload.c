@@ -83,7 +83,7 @@ static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *gr
     struct glbp_group_config core = section->core;
     core.max_members = before->max_members;
     core.max_forwarders = before->max_forwarders;
-    if (core.url[0] == '\0')
+    if (section->url_default) /* of the own address, which on_link() knows better */
         memcpy(core.url, before->url, sizeof(core.url));
     glbp_agent_complete(config, &core);
     group->section = section;
