@@ -33,24 +33,20 @@ static void set_timer(struct glbp_conn *conn, uint64_t deadline_ms, enum phase p
 
 /* What the kernel knows of a connection. Where it does not say how many bytes ever came, they stand
  * still, and idle_ms is the deadline of a header too. */
-static void ask_kernel(int fd, uint64_t *ret_received, bool *ret_hung_up)
+static struct tcp_info ask_kernel(int fd)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
-    *ret_received = 0;
-    *ret_hung_up = false;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
-        return;
-    *ret_received = info.tcpi_bytes_received;
-    *ret_hung_up = info.tcpi_state == STATE_CLOSE_WAIT;
+    (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+    return info;
 }
 
 /* libmicrohttpd sees the hang-up and closes. What is still unsent is dropped: a reader that does
  * not read would hold the kernel's buffers for minutes. */
-static void expire(struct glbp_conns *conns, struct glbp_conn *conn, enum phase phase)
+static void expire(struct glbp_conns *conns, struct glbp_conn *conn)
 {
     struct linger drop = {.l_onoff = 1, .l_linger = 0};
-    if (phase == ANSWERING)
+    if (ask_kernel(conn->fd).tcpi_notsent_bytes > 0)
         (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
     (void)shutdown(conn->fd, SHUT_RDWR);
     atomic_fetch_add_explicit(&conns->expired, 1, memory_order_relaxed);
@@ -64,26 +60,43 @@ static bool set_if_same(struct glbp_conn *conn, uint64_t timer, uint64_t deadlin
     return atomic_compare_exchange_strong(&conn->timer, &timer, timer_of(deadline_ms, phase));
 }
 
-/* Nothing is being sent on it: has a request begun, has the client hung up? (libmicrohttpd does not
- * see a hang-up that comes with the last bytes. One that is seen twice is no request that a busy
- * thread is yet to read.) */
+/* Answers that wait in the kernel for a client that takes nothing, for send_ms. */
+static bool is_stuck(const struct glbp_conns *conns, struct glbp_conn *conn,
+                     const struct tcp_info *info, uint64_t now_ms)
+{
+    uint64_t send_ms = atomic_load_explicit(&conns->send_ms, memory_order_relaxed);
+    if (info->tcpi_notsent_bytes == 0 || info->tcpi_bytes_acked != conn->acked)
+        conn->moved_ms = now_ms;
+    conn->acked = info->tcpi_bytes_acked;
+    return now_ms - conn->moved_ms >= send_ms;
+}
+
+/* libmicrohttpd does not see a hang-up that comes with the last bytes. One that is seen twice is no
+ * request that a busy thread is yet to read. */
+static bool is_hung_up(struct glbp_conn *conn, const struct tcp_info *info)
+{
+    bool before = conn->hung_up;
+    conn->hung_up = info->tcpi_state == STATE_CLOSE_WAIT;
+    return before && conn->hung_up;
+}
+
+/* No answer is under way: has a request begun, or is nobody there any more? */
 static void look_at_waiting(struct glbp_conns *conns, struct glbp_conn *conn, uint64_t timer,
                             uint64_t now_ms)
 {
-    uint64_t received;
-    bool hung_up;
-    ask_kernel(conn->fd, &received, &hung_up);
+    struct tcp_info info = ask_kernel(conn->fd);
     uint64_t header_ms = atomic_load_explicit(&conns->header_ms, memory_order_relaxed);
     enum phase phase = (enum phase)(timer & 3);
-    if (hung_up && conn->hung_up)
-        (void)set_if_same(conn, timer, now_ms, phase);
-    else if (phase == WAITING)
+    bool stuck = is_stuck(conns, conn, &info, now_ms);
+    bool hung_up = is_hung_up(conn, &info);
+    if (stuck || hung_up) {
+        (void)set_if_same(conn, timer, now_ms, phase); /* cut at the next tick */
+    } else if (phase == WAITING) {
+        conn->mark = info.tcpi_bytes_received;
         (void)set_if_same(conn, timer, timer >> 2, MARKED);
-    else if (phase == MARKED && received != conn->mark)
+    } else if (phase == MARKED && info.tcpi_bytes_received != conn->mark) {
         (void)set_if_same(conn, timer, now_ms + header_ms, HEADER);
-    if (phase == WAITING)
-        conn->mark = received;
-    conn->hung_up = hung_up;
+    }
 }
 
 static void look_at(struct glbp_conns *conns, struct glbp_conn *conn, uint64_t now_ms)
@@ -97,7 +110,7 @@ static void look_at(struct glbp_conns *conns, struct glbp_conn *conn, uint64_t n
     }
     /* Told once: the next deadline is far. */
     if (set_if_same(conn, timer, UINT64_MAX >> 2, phase))
-        expire(conns, conn, phase);
+        expire(conns, conn);
 }
 
 /* Called with the lock held, which it gives up between batches. */
@@ -189,6 +202,7 @@ struct glbp_conn *glbp_conns_add(struct glbp_conns *conns, int fd, bool over, ui
         return NULL;
     conn->fd = fd;
     conn->over = over;
+    conn->moved_ms = mono_ms;
     uint64_t wait_ms =
         atomic_load_explicit(over ? &conns->header_ms : &conns->idle_ms, memory_order_relaxed);
     atomic_init(&conn->timer, timer_of(mono_ms + wait_ms, MARKED));

@@ -7,7 +7,8 @@
  *   header     its first byte is here                   header_ms
  *   answering  the header was complete                  send_ms
  *
- * That a first byte came is seen by the kernel's count of bytes received. */
+ * That a first byte came is seen by the kernel's count of bytes received. A client that takes none
+ * of the answers which wait for it in the kernel has send_ms too, whatever else it does. */
 #ifndef GLBP_CONNS_H
 #define GLBP_CONNS_H
 
@@ -22,8 +23,12 @@ struct glbp_conn {
     int fd;
     bool over;                  /* beyond the cap: gets a 503 */
     atomic_uint_fast64_t timer; /* deadline_ms x 4 + phase */
-    uint64_t mark;              /* sweeper: bytes received when it began to wait */
-    bool hung_up;               /* sweeper: the client had, at the last look */
+
+    /* Of the sweeper. */
+    uint64_t mark;     /* bytes received when it began to wait */
+    uint64_t acked;    /* bytes that the client took, at the last look … */
+    uint64_t moved_ms; /* … and when that grew, or nothing was left to take */
+    bool hung_up;      /* the client had, at the last look */
 
     /* The request under way; of the thread that serves this connection. */
     bool vetted;

@@ -11,6 +11,10 @@
 
 #define BACKLOG 1024
 
+/* What the kernel holds of answers for a client that does not read; a fixed size in place of one
+ * that grows to megabytes. Accepted sockets inherit it. */
+#define SEND_BUFFER 32768
+
 /* Kept free for datagrams, the control socket, checks, probes and the state file. */
 #define RESERVE_MIN 16
 #define RESERVE_MAX 128
@@ -70,10 +74,12 @@ int glbp_listen(const struct glbp_addr *addr, const char *key, char *error, size
     socklen_t len = to_sockaddr(addr, &bound);
     int on = 1;
     int off = 0;
+    int send_buffer = SEND_BUFFER;
     int fd = socket(bound.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         goto fail;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     if (bound.any.sa_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, &bound.any, len) != 0 || listen(fd, BACKLOG) != 0 ||
