@@ -53,11 +53,35 @@ void sim_check_init(struct sim_check *check, struct sim_world *world)
         check->hosts[i].evidence = sim_alloc(world->hosts_n * sizeof(struct sim_evidence));
 }
 
+/* An outage that is over before anybody can notice it does not count. */
+static void note_service(struct sim_check *check, const struct sim_host *host, bool eligible,
+                         bool draining)
+{
+    struct sim_watched *seen = &check->hosts[host->index];
+    bool before = seen->eligible && !seen->draining, now = eligible && !draining;
+    uint64_t now_ms = check->world->now_ms;
+    uint64_t noticed_ms = host->config.hold_ms + 2 * (uint64_t)host->config.hello_ms;
+
+    seen->eligible = eligible;
+    seen->draining = draining;
+    if (now && !before) {
+        if (seen->left_ms == 0 || now_ms - seen->left_ms > noticed_ms)
+            seen->serves_since_ms = now_ms;
+        else
+            seen->left_ms = seen->left_before_ms;
+    }
+    if (before && !now) {
+        seen->left_before_ms = seen->left_ms;
+        seen->left_ms = now_ms;
+    }
+}
+
 void sim_check_life(struct sim_check *check, struct sim_host *host)
 {
     struct sim_watched *seen = &check->hosts[host->index];
 
     seen->state = GLBP_DISABLED;
+    note_service(check, host, false, false);
     seen->stamp = (struct glbp_stamp){0};
     seen->had_pool = false;
     seen->sampled = false;
@@ -145,6 +169,10 @@ static void check_event(struct sim_check *check, struct sim_host *host,
 {
     struct sim_watched *seen = &check->hosts[host->index];
 
+    if (event->kind == GLBP_EV_WEIGHT)
+        note_service(check, host, event->to, seen->draining);
+    if (event->kind == GLBP_EV_DRAIN)
+        note_service(check, host, seen->eligible, event->to);
     if (event->kind == GLBP_EV_MEMBER_LOST) {
         sim_check_steady_loss(check, host, event);
         if (check->settled)

@@ -22,10 +22,14 @@ struct sim_watched {
     struct glbp_stamp stamp;
     bool had_pool;
     struct sim_evidence *evidence; /* hosts_n */
-    uint64_t state_changes;        /* over all lives */
-    uint64_t tables;               /* made by it, over all lives */
-    uint64_t published_ms;         /* the last of them */
-    bool sampled;                  /* `shown` is of the moment before this datagram */
+    bool eligible, draining;
+    uint64_t serves_since_ms; /* eligible and not draining */
+    uint64_t left_ms;         /* when it was that no more; 0 never */
+    uint64_t left_before_ms;  /* … the time before */
+    uint64_t state_changes;   /* over all lives */
+    uint64_t tables;          /* made by it, over all lives */
+    uint64_t published_ms;    /* the last of them */
+    bool sampled;             /* `shown` is of the moment before this datagram */
     uint64_t shown[SIM_SHOWN];
     uint32_t datagrams;
 };
@@ -55,6 +59,7 @@ struct sim_check {
 
     bool preempts;       /* somebody may preempt: an AVG may change without a fault */
     bool steady_links;   /* no fault touches the network: judges who may become Active */
+    bool reloads;        /* delays may change */
     bool settled;        /* the bound is over: nothing may change any more */
     uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */
     uint32_t heir;       /* the standby that will */
@@ -85,6 +90,9 @@ void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
                            const struct glbp_event *event);
 void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
                              const struct glbp_table *table);
+/* slot: moved to its owner; its forwarder before had no reason to give it up. */
+void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
+                             const struct glbp_slot_entry *slot);
 void sim_check_steady_time(struct sim_check *check);
 
 /* ---- check_liveness.c ---- */

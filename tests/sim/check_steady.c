@@ -133,3 +133,21 @@ void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
                      before->slots[k].owner, host->label, slot->owner);
     }
 }
+
+/* Not before the forwarder preempt delay, which counts from when the owner serves again. That the
+ * AVG had seen it serve before is sure only if it led already when that ended. */
+void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
+                             const struct glbp_slot_entry *slot)
+{
+    const struct sim_host *owner = host_named(check, slot->owner);
+    const struct sim_watched *seen = owner ? &check->hosts[owner->index] : NULL;
+    uint64_t delay_ms = avg->config.forwarder_preempt_delay_ms;
+
+    if (!check->steady_links || check->reloads || !seen || seen->left_ms == 0 ||
+        check->hosts[avg->index].active_since_ms >= seen->left_ms ||
+        seen->serves_since_ms + delay_ms <= check->world->now_ms)
+        return;
+    sim_fail(check->world,
+             "%s gives slot %u back to %s after %" PRIu64 " ms, the delay is %" PRIu64, avg->label,
+             slot->slot, owner->label, check->world->now_ms - seen->serves_since_ms, delay_ms);
+}

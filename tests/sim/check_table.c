@@ -177,8 +177,13 @@ static void check_moves(struct sim_check *check, struct sim_host *host,
         if (event->kind != GLBP_EV_FORWARDER || !event->other[0] ||
             strcmp(event->node, event->other) == 0)
             continue;
-        if (!slot || strcmp(slot->owner, slot->forwarder) == 0)
-            continue; /* removed in its time, or its owner takes it back */
+        if (!slot)
+            continue; /* removed in its time */
+        if (strcmp(slot->owner, slot->forwarder) == 0) {
+            if (!excuse(check, host, event->other))
+                sim_check_steady_return(check, host, slot);
+            continue;
+        }
         if (!excuse(check, host, event->other))
             bad(check, host, "inv 5: a slot leaves a host that serves", table, slot);
     }

@@ -132,6 +132,21 @@ static void replay(struct sim_faults *faults)
     }
 }
 
+static void black_out(struct sim_faults *faults)
+{
+    for (size_t i = 0; i < faults->world->hosts_n; i++)
+        sim_host_crash(&faults->world->hosts[i]);
+}
+
+/* One after the other, anybody first. */
+static void light_up(struct sim_faults *faults)
+{
+    size_t n = faults->world->hosts_n, at = sim_rng_below(&faults->rng, n);
+
+    for (size_t i = 0; i < n; i++, at = (at + 1) % n)
+        start(&faults->world->hosts[at]);
+}
+
 static bool stall(struct sim_faults *faults, struct sim_host *host)
 {
     uint64_t hold_ms = host->config.hold_ms;
@@ -187,6 +202,10 @@ bool sim_fault_host_begin(struct sim_faults *faults, struct sim_fault *fault)
         replay(faults);
         return false;
     }
+    if (kind == SIM_FAULT_BLACKOUT) {
+        black_out(faults);
+        return true;
+    }
     if (kind == SIM_FAULT_STEP) {
         host->wall_offset_ms += clock_step(faults);
         if (host->wall_offset_ms < -(int64_t)SIM_WALL_EPOCH_MS / 2)
@@ -208,6 +227,9 @@ void sim_fault_host_end(struct sim_faults *faults, struct sim_fault *fault)
     struct sim_host *host = &faults->world->hosts[fault->host];
 
     switch ((int)fault->kind) {
+    case SIM_FAULT_BLACKOUT:
+        light_up(faults);
+        break;
     case SIM_FAULT_REBOOT:
         if (!host->group)
             reboot(faults, host, fault->variant);

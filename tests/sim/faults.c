@@ -143,6 +143,18 @@ void sim_faults_heal(struct sim_faults *faults)
     }
 }
 
+/* Less than half of the hosts, cut off from the rest. */
+static void part_minority(struct sim_faults *faults, uint8_t *ret_part_of)
+{
+    size_t n = faults->world->hosts_n;
+    size_t few = sim_rng_range(&faults->rng, 1, n < 4 ? 1 : (n - 1) / 2);
+    size_t first = sim_rng_below(&faults->rng, n);
+
+    memset(ret_part_of, 0, n);
+    for (size_t i = 0; i < few; i++)
+        ret_part_of[(first + i) % n] = 1;
+}
+
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of)
 {
     struct sim_world *world = faults->world;
@@ -151,6 +163,8 @@ void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of)
 
     for (size_t i = 0; i < world->hosts_n; i++)
         ret_part_of[i] = (uint8_t)sim_rng_below(&faults->rng, parts);
+    if (sim_rng_permille(&faults->rng, 600))
+        part_minority(faults, ret_part_of);
     for (size_t i = 0; i < world->hosts_n; i++) {
         for (size_t k = 0; k < world->hosts_n; k++) {
             if (ret_part_of[i] != ret_part_of[k])

@@ -25,6 +25,7 @@
     X(SIM_FAULT_CRASH_AVG, "crash-avg", 0) /* … of the AVG */                                    \
     X(SIM_FAULT_REBOOT, "reboot", 0)       /* … without it, torn, or with an earlier clock */    \
     X(SIM_FAULT_RESTART, "restart", 0)     /* … and started again at once */                     \
+    X(SIM_FAULT_BLACKOUT, "blackout", 0)   /* everybody crashes, and starts again */               \
     X(SIM_FAULT_SHUTDOWN, "shutdown", 0)   /* SIGTERM, later started */                            \
     X(SIM_FAULT_STALL, "stall", 0)         /* SIGSTOP for 0.5..5 hold */                           \
     X(SIM_FAULT_STALL_AVG, "stall-avg", 0) /* … of the AVG */                                    \

@@ -66,10 +66,10 @@ void peace_heal(struct run *run)
         sim_faults_kill(&run->faults);
     run->shape = SHAPE_WHOLE;
     memset(run->part_of, 0, run->world->hosts_n);
-    if (may_cut && dice < 2) {
+    if (may_cut && dice < 3) {
         run->shape = SHAPE_PARTS;
         sim_faults_part(&run->faults, run->part_of);
-    } else if (may_cut && dice < 4) {
+    } else if (may_cut && dice < 5) {
         run->shape = SHAPE_PATTERN;
         sim_faults_pattern(&run->faults);
     }
@@ -91,8 +91,10 @@ static void reunite(struct run *run)
     sim_net_heal(run->world);
     run->shape = SHAPE_WHOLE;
     memset(run->part_of, 0, run->world->hosts_n);
-    if (run->options->verbose)
-        run_say(run, "the parts meet");
+    if (run->options->verbose) {
+        run_say(run, "the parts meet; who must lead:");
+        run_say(run, run->major ? run->major->label : "anybody");
+    }
     begin_peace(run);
 }
 
@@ -222,7 +224,7 @@ void peace_end(struct run *run)
         sim_check_poll(&run->check);
         sim_check_frontend(&run->check, run->in);
     }
-    if (run->shape == SHAPE_PARTS && sim_rng_permille(&run->faults.rng, 600))
+    if (run->shape == SHAPE_PARTS && sim_rng_permille(&run->faults.rng, 800))
         reunite(run);
     else if (run->world->now_ms >= run->setup.budget_ms)
         run->over = true;

@@ -147,6 +147,7 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
     world->net.jitter_ms = faults->quiet_jitter_ms;
     check->preempts = ret->preempt_ms > 0;
     check->steady_links = !ret->sparse;
+    check->reloads = (faults->kinds >> SIM_FAULT_RELOAD & 1U) != 0;
     for (int kind = 0; kind < SIM_FAULT_KINDS; kind++) {
         if ((faults->kinds >> kind & 1U) && sim_fault_is_network((enum sim_fault_kind)kind))
             check->steady_links = false;
