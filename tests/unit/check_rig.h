@@ -73,8 +73,8 @@ struct glbp_check_config *rig_add_http(size_t group, const char *name, uint16_t 
 void rig_run(unsigned ms);
 uint64_t rig_now_ms(void);
 
-const struct rig_check *rig_check(const char *name); /* zero if nothing was told yet */
-bool rig_is(const char *name, enum glbp_verdict verdict);
+const struct rig_check *rig_check(const char *name);      /* zero if nothing was told yet */
+bool rig_is(const char *name, enum glbp_verdict verdict); /* the group's health comes after it */
 unsigned rig_runs(const char *name);
 
 const char *rig_url(uint16_t port, const char *path); /* of 127.0.0.1; static, four at a time */
