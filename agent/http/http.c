@@ -21,6 +21,7 @@
 #define CONNECTIONS_MIN   4
 #define THREAD_FILES      4 /* an epoll, a wake-up, and one accepted on its way to be closed */
 #define WANTED_MS         5000
+#define OLD_MS            1000
 #define STOP_MS           1000
 #define STOP_STEP_MS      5
 
@@ -233,6 +234,7 @@ void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view)
     /* Without memory the one before stays. */
     if (snapshot != NULL)
         glbp_snapshot_put(&http->context.cell, snapshot);
+    atomic_store_explicit(&http->context.published_ms, view->now.mono_ms, memory_order_relaxed);
 }
 
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active)
@@ -246,7 +248,8 @@ void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_
 bool glbp_http_status_wanted(const struct glbp_http *http, uint64_t mono_ms)
 {
     uint64_t asked_ms = atomic_load_explicit(&http->context.asked_ms, memory_order_relaxed);
-    return asked_ms != 0 && mono_ms < asked_ms + WANTED_MS;
+    uint64_t published_ms = atomic_load_explicit(&http->context.published_ms, memory_order_relaxed);
+    return (asked_ms != 0 && mono_ms < asked_ms + WANTED_MS) || mono_ms >= published_ms + OLD_MS;
 }
 
 static uint64_t load(const atomic_uint_fast64_t *counter)

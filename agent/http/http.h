@@ -48,7 +48,8 @@ void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view);
  * active        this node is the AVG */
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active);
 
-/* True while somebody asked for `/status` or `/metrics` within the last 5 s: the 100 ms timer then
+/* True while somebody asked for `/status` or `/metrics` within the last 5 s, and when what is
+ * served is older than 1 s (who asks every minute gets no old figures): the 100 ms timer then
  * publishes. Any thread. */
 bool glbp_http_status_wanted(const struct glbp_http *http, uint64_t mono_ms);
 

@@ -12,9 +12,10 @@ struct glbp_server_context {
     struct glbp_snapshot_cell cell;
     struct glbp_conns conns;
     uint64_t started_ms;
-    atomic_bool stopping; /* newcomers are closed, answers say Connection: close */
-    atomic_uint_fast64_t asked_ms;
-    atomic_uint_fast64_t *turns; /* one a group */
+    atomic_bool stopping;              /* newcomers are closed, answers say Connection: close */
+    atomic_uint_fast64_t asked_ms;     /* when /status or /metrics was asked last */
+    atomic_uint_fast64_t published_ms; /* when they were rendered last */
+    atomic_uint_fast64_t *turns;       /* one a group */
     atomic_uint_fast64_t requests, responses[6];
     atomic_uint_fast64_t accepted, refused_full, refused_request;
 };

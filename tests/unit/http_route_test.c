@@ -329,8 +329,11 @@ START_TEST(wanted_for_five_seconds)
 {
     struct reply reply;
     uint64_t now_ms = glbp_clock_mono_ms();
+    ck_assert(glbp_http_status_wanted(rig.http, now_ms)); /* nothing was published yet */
+    atomic_store(&rig.http->context.published_ms, now_ms + 8000);
     ck_assert(!glbp_http_status_wanted(rig.http, now_ms));
-    get("/status", &reply); /* refused there: nobody asked */
+    ck_assert(glbp_http_status_wanted(rig.http, now_ms + 9000)); /* more than 1 s old */
+    get("/status", &reply);                                      /* refused there: nobody asked */
     ck_assert(!glbp_http_status_wanted(rig.http, now_ms));
     rig_get(rig.admin_port, "/status", "", &reply);
     now_ms = glbp_clock_mono_ms();
