@@ -39,7 +39,8 @@ struct glbp_net {
     struct glbp_addr said_own;
     uint64_t failing_since_ms; /* every destination failed since; 0: not */
     bool cut_off;
-    unsigned lonely; /* ticks without anybody to send to */
+    struct glbp_log_limit filtered; /* the line about a firewall */
+    unsigned lonely;                /* ticks without anybody to send to */
     struct glbp_net_counters counters;
 };
 
@@ -278,6 +279,27 @@ static void on_change(void *ctx, bool lost)
 
 /* ---- Sending. ---- */
 
+/* Counts the outcome of a send. Returns false if the host has no way out: a firewall of this host
+ * that drops the datagram (EPERM) says nothing of its routes, nor of browsers that reach its
+ * gateway, so it is as loss on the way, and the node stays eligible. */
+static bool has_way_out(struct glbp_net *net, int rv)
+{
+    uint64_t held = 0;
+
+    if (rv == 0) {
+        net->counters.sent++;
+        return true;
+    }
+    net->counters.send_errors++;
+    if (rv != UV_EPERM)
+        return false;
+    if (glbp_log_allow(&net->filtered, glbp_clock_mono_ms(), &held))
+        glbp_log(4, "NOSOCKET",
+                 "a firewall on this host drops datagrams of this agent: allow UDP %u",
+                 net->config->transport.listen.port);
+    return true;
+}
+
 static bool send_unicast(struct glbp_net *net, const struct glbp_addr *to, const uint8_t *bytes,
                          size_t len)
 {
@@ -289,22 +311,12 @@ static bool send_unicast(struct glbp_net *net, const struct glbp_addr *to, const
         scoped.scope = net->place.own.scope != 0 ? net->place.own.scope : net->place.index;
     if (rv == 0)
         rv = glbp_udp_send(net->unicast_socks[family], &scoped, bytes, len);
-    if (rv == 0)
-        net->counters.sent++;
-    else
-        net->counters.send_errors++;
-    return rv == 0;
+    return has_way_out(net, rv);
 }
 
 static bool send_multicast(struct glbp_net *net, const uint8_t *bytes, size_t len)
 {
-    bool sent = glbp_udp_send(net->multicast_sock, &net->place.group, bytes, len) == 0;
-
-    if (sent)
-        net->counters.sent++;
-    else
-        net->counters.send_errors++;
-    return sent;
+    return has_way_out(net, glbp_udp_send(net->multicast_sock, &net->place.group, bytes, len));
 }
 
 void glbp_net_send(struct glbp_net *net, const struct glbp_addr *to, const uint8_t *bytes,
