@@ -67,11 +67,11 @@ class Host {
     writeFileSync(this.clockFile, `${seconds < 0 ? '' : '+'}${seconds}\n`);
   }
 
-  /** Lets the agent ask the name server at `address`, by a mount of its own namespace. */
+  /** Lets the agent ask the name server at `address`, by a mount in a namespace of its own. */
   resolveBy(address) {
     const file = join(this.dir, 'resolv.conf');
     writeFileSync(file, `nameserver ${address}\n`);
-    this.wrap = ['sh', '-c', 'mount --bind "$0" /etc/resolv.conf && exec "$@"', file];
+    this.wrap = ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc/resolv.conf && exec "$@"', file];
   }
 
   startAgent() {

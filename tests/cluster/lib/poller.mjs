@@ -1,9 +1,10 @@
 // Runs on a host of the test network: asks the agent there for /pool and /status every few
 // milliseconds and prints one JSON line whenever an answer differs from the one before, or was long in coming.
 //
-//   {"k":"pool",   "t":ms, "code":200, "stale":false, "body":"…"}       t: CLOCK_MONOTONIC, when it
-//   {"k":"status", "t":ms, "code":200, "d":{…}}                             was read
-//   {"k":"pool",   "t":ms, "code":0, "error":"ECONNREFUSED"}
+//   {"k":"pool",   "t":ms, "asked":ms, "code":200, "stale":false, "body":"…"}
+//   {"k":"status", "t":ms, "asked":ms, "code":200, "d":{…}}
+//   {"k":"pool",   "t":ms, "asked":ms, "code":0, "error":"ECONNREFUSED"}
+//                  t, asked: CLOCK_MONOTONIC when it was read, and when it was asked for
 //   {"k":"late",   "t":ms, "ms":120}   nothing could be asked for so long: the machine was busy
 //   {"k":"reply",  "id":1, …}          to a command on stdin: {"id":1,"get":"/ready","port":8080},
 //                                      or {"id":2,"sync":true}
@@ -47,7 +48,7 @@ class Watch {
     if (started - this.due > LATE_MS)
       emit({ k: 'late', t: started, ms: Math.round(started - this.due) });
     const sample = await this.sample();
-    this.say(sample, now() - started > LATE_MS);
+    this.say(sample, started, now() - started > LATE_MS);
     this.due = Math.max(started + period, now());
     setTimeout(() => this.step(), Math.max(1, Math.floor(this.due - now())));
   }
@@ -77,12 +78,12 @@ class Watch {
   }
 
   // What came late is said even if it is nothing new: a process that stood still answers now.
-  say(sample, late) {
+  say(sample, asked, late) {
     if (sample === this.last && !late) return;
     const text = JSON.stringify(sample);
     if (text === this.text && !late) return;
     Object.assign(this, { last: sample, text });
-    emit({ k: this.kind, t: now(), ...sample });
+    emit({ k: this.kind, t: now(), asked, ...sample });
   }
 }
 

@@ -102,10 +102,10 @@ export class Timeline {
     return list;
   }
 
-  /** Everything that was read of one kind on one host after `from`, and not before. */
-  read(host, kind, from, to = Infinity) {
+  /** Everything of one kind on one host that was asked for after `from`. */
+  asked(host, kind, from) {
     return this.order().filter((event) => event.host === host && event.kind === kind
-      && event.t > from && event.t <= to).map(({ seen }) => seen);
+      && event.seen.asked > from).map(({ seen }) => seen);
   }
 
   /** Resolves with the time at which the predicate came to hold, from `from` on, having held for

@@ -124,7 +124,7 @@ export async function pauseAvg(cluster, ms) {
     moves: moves(timeline, names, at),
     back_ms: timeline.settled(on, oneAvg(names)) - on,
     returned: takeovers(timeline, [old.name], knows ?? on).length > 0,
-    servedOldAsFresh: timeline.read(old.name, 'pool', on)
+    servedOldAsFresh: timeline.asked(old.name, 'pool', on)
       .filter((seen) => seen.json && !seen.stale && seen.json.avg === old.name).length > 0,
     old: old.name,
     avg: cluster.avg().name,
