@@ -22,6 +22,9 @@ static void add_uint(struct MHD_Response *response, const char *name, uint64_t v
 
 /* ---- the body ---- */
 
+/* The bytes of a snapshot are sent from where they are: the answer holds a reference until the last
+ * of them is in the kernel, however many snapshots come meanwhile. */
+
 static void release(void *cls)
 {
     glbp_snapshot_unref(cls);
@@ -55,6 +58,7 @@ static struct MHD_Response *from_error(const char *error)
     return MHD_create_response_from_buffer((size_t)n, text, MHD_RESPMEM_MUST_COPY);
 }
 
+/* A 204 and a 304 have neither body nor error. */
 static struct MHD_Response *make_response(const struct glbp_request *request,
                                           const struct glbp_answer *answer)
 {
@@ -94,6 +98,8 @@ static void add_vary(struct MHD_Response *response, bool origin, bool accept)
         add(response, MHD_HTTP_HEADER_VARY, "Accept");
 }
 
+/* A refused origin gets none of these: its browser then shows the answer to nobody. There are no
+ * credentials, so the wildcard is safe: a pool is the same for everybody who can reach it. */
 static void add_cors(struct MHD_Response *response, const struct glbp_request *request,
                      bool preflight)
 {
@@ -112,6 +118,7 @@ static void add_cors(struct MHD_Response *response, const struct glbp_request *r
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE_S);
 }
 
+/* Computed now, not when the snapshot was made: see glbp_pool_doc_age_ms(). */
 static void add_pool(struct MHD_Response *response, const struct glbp_request *request,
                      struct glbp_pool_doc *pool)
 {

@@ -36,18 +36,23 @@ static unsigned cores(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
+/* Who comes when all places are taken is told so, as far as that costs little. */
 static unsigned overflow_of(unsigned connections)
 {
     unsigned overflow = connections / 8 + 1;
     return overflow < OVERFLOW_MAX ? overflow : OVERFLOW_MAX;
 }
 
+/* Descriptors that a server may come to hold. */
 static unsigned files_of(const struct glbp_server_options *options)
 {
     return options->connections + options->overflow + options->threads * THREAD_FILES + 1;
 }
 
-/* Sets the caps of both servers to what the descriptor limit allows. */
+/* Sets the caps of both servers to what the descriptor limit allows. An accept() that fails for
+ * want of a descriptor would leave newcomers in the backlog and make libmicrohttpd spin; so it
+ * never comes to that. The admin address gets an eighth: it must answer when the public one is
+ * full. */
 static void fit_descriptors(struct glbp_server_options *public, struct glbp_server_options *admin)
 {
     unsigned wanted = files_of(public) + files_of(admin);
@@ -177,6 +182,7 @@ static struct glbp_http *new_http(const struct glbp_config *config, uint64_t sta
     return http;
 }
 
+/* Written to by a client that is gone, a socket would end the agent by SIGPIPE. */
 int glbp_http_start(const struct glbp_config *config, uint64_t started_ms, char *error,
                     size_t errcap, struct glbp_http **ret)
 {
@@ -205,6 +211,7 @@ void glbp_http_stop(struct glbp_http *http)
     struct glbp_server_context *context = &http->context;
     const struct timespec step = {.tv_nsec = STOP_STEP_MS * 1000000L};
     atomic_store(&context->stopping, true);
+    /* Answers under way end; idle connections are not waited for. */
     for (int ms = 0; ms < STOP_MS && atomic_load(&context->conns.answering) > 0; ms += STOP_STEP_MS)
         nanosleep(&step, NULL);
     glbp_server_stop(http->public);
@@ -239,6 +246,7 @@ void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view)
 
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active)
 {
+    /* Only this thread swaps: what it reads here stays in place. */
     struct glbp_snapshot *snapshot = http->context.cell.current;
     GLBP_ASSERT(index < snapshot->groups_n);
     if (snapshot->groups[index].pool != NULL)

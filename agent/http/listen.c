@@ -78,6 +78,7 @@ int glbp_listen(const struct glbp_addr *addr, const char *key, char *error, size
     int fd = socket(bound.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         goto fail;
+    /* A restart does not wait for the connections of the last life to leave TIME_WAIT. */
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     if (bound.any.sa_family == AF_INET6)
@@ -96,6 +97,7 @@ fail:
 
 /* ---- descriptors ---- */
 
+/* Those of the directory itself and of "." and ".." are counted too: three to spare. */
 static unsigned count_open(void)
 {
     unsigned n = 0;
@@ -121,6 +123,8 @@ unsigned glbp_listen_descriptors(unsigned wanted)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return wanted;
+    /* Raised no further than needed: nothing else of the agent wants a high limit, and select() in
+     * some library may fear one. */
     unsigned used = count_open();
     rlim_t needed = (rlim_t)wanted + used + RESERVE_MAX;
     if (limit.rlim_cur < needed) {

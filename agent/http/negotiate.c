@@ -9,6 +9,8 @@
 
 /* ---- If-None-Match ---- */
 
+/* Read by the grammar of the field, not searched for: a comma may stand inside a tag, and "*" or W/
+ * are no part of one. */
 bool glbp_etag_listed(const char *if_none_match, const char *etag)
 {
     const char *p = if_none_match + strspn(if_none_match, BLANKS);
@@ -81,6 +83,7 @@ static void prefer(struct preference *preference, int exact, int quality)
     }
 }
 
+/* Axios names JSON, text and anything, all of equal weight, in one field: it wants JSON. */
 bool glbp_accept_text(const char *accept)
 {
     struct preference text = {0, 0};

@@ -44,6 +44,7 @@ static int make_json(struct glbp_pool_doc *doc, const struct glbp_table *table, 
     return 0;
 }
 
+/* So that /next sends finished bytes, like everything else. */
 static int make_entries(struct glbp_pool_doc *doc, const struct glbp_table *table)
 {
     doc->entries = calloc(table->slots_n + 1, sizeof *doc->entries);
@@ -62,6 +63,7 @@ static int make_entries(struct glbp_pool_doc *doc, const struct glbp_table *tabl
     return 0;
 }
 
+/* The table is the core's and changes with its next step. */
 static int copy_slots(struct glbp_pool_doc *doc, const struct glbp_table *table)
 {
     doc->table = *table;
@@ -152,6 +154,7 @@ uint64_t glbp_pool_doc_age_ms(struct glbp_pool_doc *doc, uint64_t mono_ms, uint6
     uint64_t word = atomic_load_explicit(&doc->confirmed, memory_order_relaxed);
     uint64_t confirmed_ms = word >> 1;
     bool active = (word & 1) != 0;
+    /* A table from the state file: its AVG may be dead for days. */
     if (confirmed_ms == 0)
         return (mono_ms > started_ms ? mono_ms - started_ms : 0) + doc->hold_ms + 1;
     uint64_t age_ms = mono_ms > confirmed_ms ? mono_ms - confirmed_ms : 0;

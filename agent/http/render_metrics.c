@@ -29,6 +29,7 @@ static uint64_t since(uint64_t now_ms, uint64_t then_ms)
     return now_ms > then_ms ? now_ms - then_ms : 0;
 }
 
+/* Only what the text format wants escaped; names and urls are ASCII. */
 static void put_label(FILE *out, const char *name, const char *value, const char *end)
 {
     fprintf(out, "%s=\"", name);
@@ -48,6 +49,7 @@ static void put_head(FILE *out, const char *name, const char *type, const char *
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+/* Base units as Prometheus wants them, without a float: no locale has a say in the point. */
 static void put_seconds(FILE *out, uint64_t ms)
 {
     fprintf(out, " %" PRIu64 ".%03" PRIu64 "\n", ms / 1000, ms % 1000);
@@ -139,6 +141,7 @@ static void make_row(const struct glbp_view *view, size_t index, struct row *ret
     glbp_group_status(ret->group, view->now, &ret->status);
 }
 
+/* The samples of one family must stand together: families outside, groups inside. */
 static void put_group_metrics(FILE *out, const struct glbp_view *view)
 {
     struct row row;
@@ -232,6 +235,7 @@ static void put_members(FILE *out, const struct glbp_view *view)
     }
 }
 
+/* The forwarder is a label: who forwards is what one wants to see change. */
 static void put_slots(FILE *out, const struct glbp_view *view)
 {
     put_head(out, "glbp_slot_weight", "gauge", "Share of the slot, 0 while it is not handed out.");

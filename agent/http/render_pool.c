@@ -5,6 +5,8 @@
 #include "agent/http/render.h"
 #include "proto/group/pool.h"
 
+/* Only what the stamp names may enter: no clock of this member, or equal stamps would not give
+ * equal bytes. The order of the fields is that of http.md. */
 json_t *glbp_render_pool_entry(const struct glbp_table *table, size_t index)
 {
     struct glbp_pool_entry entry;
@@ -91,6 +93,7 @@ json_t *glbp_render_pool(const struct glbp_table *table, uint32_t group_id)
     return glbp_fields_done(&fields);
 }
 
+/* The newline is for whoever reads it with curl. */
 char *glbp_render_dump(const json_t *json, size_t *ret_len)
 {
     char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);

@@ -28,6 +28,7 @@ static json_t *render_address(const struct glbp_addr *addr)
     return json_string(text);
 }
 
+/* "" while there is no table. */
 static json_t *render_stamp(const struct glbp_stamp *stamp)
 {
     char text[GLBP_STAMP_TEXT_SIZE] = "";
@@ -74,6 +75,7 @@ static bool append(json_t **array, json_t *value)
     return false;
 }
 
+/* The other nodes; this one is the group itself. */
 static json_t *render_members(const struct glbp_group *group, struct glbp_now now)
 {
     json_t *array = json_array();
@@ -85,6 +87,7 @@ static json_t *render_members(const struct glbp_group *group, struct glbp_now no
     return array;
 }
 
+/* remaining_ms of the table counts from when it was dated; what is left now is what one wants. */
 static json_t *render_forwarder(const struct glbp_table *table, size_t index, uint64_t mono_ms)
 {
     const struct glbp_slot_entry *slot = &table->slots[index];
@@ -114,6 +117,7 @@ static json_t *render_forwarders(const struct glbp_table *table, uint64_t mono_m
     return array;
 }
 
+/* `up` of a check without a verdict is false, as the core takes it: unknown is not healthy. */
 static json_t *render_checks(const struct glbp_group_view *view, uint64_t mono_ms)
 {
     json_t *array = json_array();
@@ -159,6 +163,7 @@ uint64_t glbp_view_rejected(const struct glbp_view *view, enum glbp_reject reaso
     return n;
 }
 
+/* What the config says, so that one look at one agent tells all that decides. */
 static void add_config(struct glbp_fields *fields, const struct glbp_group_config *config)
 {
     glbp_fields_text(fields, "url", config->url);
@@ -206,6 +211,7 @@ static void add_state(struct glbp_fields *fields, const struct glbp_view *view,
     glbp_fields_bool(fields, "draining", status->draining);
 }
 
+/* Documented fields first; what stands behind `checks` was added since. */
 static json_t *render_group(const struct glbp_view *view, const struct glbp_group_view *group_view)
 {
     const struct glbp_group *group = group_view->group;

@@ -48,6 +48,7 @@ static struct glbp_group_doc *find_group(const struct glbp_request *request, con
     return group;
 }
 
+/* If-None-Match may come in several fields, which count as one list. */
 struct etag_search {
     const char *etag;
     bool found;
@@ -150,6 +151,7 @@ static void answer_next(const struct glbp_request *request, const char *name,
 
 /* ---- /status, /metrics, /health, /ready ---- */
 
+/* That somebody asked makes the loop render anew, see glbp_http_status_wanted(). */
 static void answer_doc(const struct glbp_request *request, const struct glbp_doc *doc,
                        const char *type, struct glbp_answer *ret)
 {
@@ -188,6 +190,7 @@ static void answer_fixed(const struct glbp_body *body, struct glbp_answer *ret)
     ret->cache = GLBP_NO_STORE;
 }
 
+/* The agent lives: that a thread of it answers is all there is to prove. */
 static void answer_health(const struct glbp_request *request, const char *rest,
                           struct glbp_answer *ret)
 {
@@ -220,6 +223,7 @@ static bool is_unready(const struct glbp_request *request, size_t index, char *r
     return true;
 }
 
+/* Every group must have a live table: who is sent here may ask for any. */
 static void answer_ready(const struct glbp_request *request, const char *rest,
                          struct glbp_answer *ret)
 {
@@ -289,6 +293,8 @@ static bool is_misdirected(const struct glbp_request *request)
     return !(request->admin && glbp_host_is_local(request->host));
 }
 
+/* A preflight is not asked for by anything that this agent's clients send (no header of their own),
+ * but who adds one shall not fail. */
 static void answer_options(struct glbp_answer *ret)
 {
     ret->status = MHD_HTTP_NO_CONTENT;

@@ -35,6 +35,7 @@ static void count(atomic_uint_fast64_t *counter)
 
 /* ---- connections ---- */
 
+/* NULL: there was no memory for it at the start of the connection. */
 static struct glbp_conn *conn_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -139,6 +140,8 @@ static enum MHD_Result answer(struct glbp_server *server, struct glbp_request *r
     return send_answer(server, request, &answer);
 }
 
+/* Called twice a request: when its header is complete, and when all of it is (at once, as there is
+ * no body). One snapshot serves both the settings and the bytes of an answer. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_len, /* NOLINT(readability-non-const-parameter) */
@@ -175,6 +178,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     return result;
 }
 
+/* Also when the connection broke in the middle. */
 static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
                          enum MHD_RequestTerminationCode code)
 {

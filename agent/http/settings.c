@@ -83,6 +83,7 @@ void glbp_settings_unref(struct glbp_settings *settings)
     free(settings);
 }
 
+/* A group may be called like the number of another one: names win. */
 int glbp_settings_group(const struct glbp_settings *settings, const char *name_or_id)
 {
     for (size_t i = 0; i < settings->groups_n; i++) {

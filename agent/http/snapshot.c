@@ -70,6 +70,8 @@ struct glbp_snapshot *glbp_snapshot_copy(const struct glbp_snapshot *before,
     return snapshot;
 }
 
+/* The pool is made anew only with a new stamp: rendering costs, and a client that holds the ETag
+ * must find it again. */
 static int fill_group(const struct glbp_view *view, size_t index,
                       const struct glbp_group_doc *before, struct glbp_group_doc *doc)
 {
@@ -147,6 +149,7 @@ void glbp_snapshot_cell_fini(struct glbp_snapshot_cell *cell)
     pthread_mutex_destroy(&cell->mutex);
 }
 
+/* The count is raised under the lock: else the pointer read could be freed before. */
 struct glbp_snapshot *glbp_snapshot_get(struct glbp_snapshot_cell *cell)
 {
     pthread_mutex_lock(&cell->mutex);
@@ -162,5 +165,6 @@ void glbp_snapshot_put(struct glbp_snapshot_cell *cell, struct glbp_snapshot *sn
     struct glbp_snapshot *before = cell->current;
     cell->current = snapshot;
     pthread_mutex_unlock(&cell->mutex);
+    /* Outside the lock: the last reference frees. */
     glbp_snapshot_unref(before);
 }

@@ -171,12 +171,12 @@ END_TEST
 START_TEST(steady_reader_is_not)
 {
     struct reply reply;
-    start(2000, 400, 20000);
+    start(2000, 1500, 20000);
     int fd = pipeline(30);
     for (int i = 0; i < 30; i++) {
         rig_read(fd, false, &reply);
         ck_assert_int_eq(reply.status, 200);
-        rig_sleep_ms(50);
+        rig_sleep_ms(80);
     }
     ck_assert_uint_eq(expired(), 0);
     close(fd);
