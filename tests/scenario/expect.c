@@ -200,7 +200,7 @@ static void ask_all(struct question *question, ask *about)
 {
     struct sim_world *world = question->scenario->world;
     bool pools = about == ask_pools;
-    char answer[ANSWER_SIZE];
+    char said[ANSWER_SIZE];
     size_t asked = 0;
 
     for (size_t i = 0; i < world->hosts_n; i++) {
@@ -208,10 +208,10 @@ static void ask_all(struct question *question, ask *about)
 
         if (!host->group || (question->at ? question->at != host : host->stalled))
             continue;
-        about(question, host, answer);
+        about(question, host, said);
         if (asked++ == 0)
-            memcpy(question->answer, answer, sizeof answer);
-        else if (strcmp(answer, question->answer) != 0)
+            memcpy(question->answer, said, sizeof said);
+        else if (strcmp(said, question->answer) != 0)
             snprintf(question->answer, sizeof question->answer, "%s", "differs");
     }
     if (asked == 0)

@@ -14,7 +14,7 @@ static const char usage[] =
     "  --verbose   prints the timeline while it comes\n"
     "exit codes: 0 all as expected, 1 not, 2 usage\n";
 
-_Noreturn void scenario_wrong(struct scenario *scenario, const char *format, ...)
+void scenario_wrong(struct scenario *scenario, const char *format, ...)
 {
     char text[512];
     va_list args;

@@ -39,8 +39,8 @@ struct scenario {
 };
 
 /* Ends the run: the script is wrong. */
-_Noreturn void scenario_wrong(struct scenario *scenario, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void scenario_wrong(struct scenario *scenario, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
 
 /* One line of the timeline, as of now. */
 void scenario_tell(struct scenario *scenario, const struct sim_host *host, const char *text);

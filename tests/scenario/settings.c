@@ -40,27 +40,43 @@ static void set_text(struct scenario *scenario, char *to, size_t cap, const char
         scenario_wrong(scenario, "\"%s\" is too long", value);
 }
 
+/* What only a host has. Returns false if the key is none of these. */
+static bool set_host(struct scenario *scenario, struct sim_host *host, const char *key,
+                     const char *value)
+{
+    if (strcmp(key, "name") == 0)
+        set_text(scenario, host->node, sizeof host->node, value);
+    else if (strcmp(key, "wall_ms") == 0)
+        host->wall_offset_ms = scenario_number(scenario, value);
+    else if (strcmp(key, "checks") == 0)
+        host->has_checks = strcmp(value, "off") != 0;
+    else
+        return false;
+    return true;
+}
+
+static bool set_group(struct scenario *scenario, struct glbp_group_config *config, const char *key,
+                      const char *value)
+{
+    if (strcmp(key, "url") == 0)
+        set_text(scenario, config->url, sizeof config->url, value);
+    else if (strcmp(key, "preempt") == 0)
+        config->preempt = strcmp(value, "off") != 0;
+    else
+        return set_number(scenario, config, key, value);
+    return true;
+}
+
+/* A word without a value is one that is on. */
 void scenario_set(struct scenario *scenario, struct sim_host *host,
                   struct glbp_group_config *config, const char *word)
 {
-    const char *equals = strchr(word, '=');
+    const char *equals = strchr(word, '='), *value = equals ? equals + 1 : "on";
     char key[64];
 
     snprintf(key, sizeof key, "%.*s", equals ? (int)(equals - word) : 63, word);
-    if (!equals && strcmp(key, "preempt") == 0)
-        config->preempt = true;
-    else if (!equals && strcmp(key, "checks") == 0 && host)
-        host->has_checks = true;
-    else if (!equals)
-        scenario_wrong(scenario, "what is \"%s\"?", word);
-    else if (strcmp(key, "name") == 0 && host)
-        set_text(scenario, host->node, sizeof host->node, equals + 1);
-    else if (strcmp(key, "url") == 0)
-        set_text(scenario, config->url, sizeof config->url, equals + 1);
-    else if (strcmp(key, "wall_ms") == 0 && host)
-        host->wall_offset_ms = scenario_number(scenario, equals + 1);
-    else if (strcmp(key, "preempt") == 0)
-        config->preempt = strcmp(equals + 1, "off") != 0;
-    else if (!set_number(scenario, config, key, equals + 1))
+    if (host && set_host(scenario, host, key, value))
+        return;
+    if (!set_group(scenario, config, key, value))
         scenario_wrong(scenario, "what is \"%s\"?", word);
 }

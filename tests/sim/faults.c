@@ -152,7 +152,7 @@ static void part_minority(struct sim_faults *faults, uint8_t *ret_part_of)
 
     memset(ret_part_of, 0, n);
     for (size_t i = 0; i < few; i++)
-        ret_part_of[(first + i) % n] = 1;
+        ret_part_of[first + i < n ? first + i : first + i - n] = 1;
 }
 
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of)

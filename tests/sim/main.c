@@ -60,7 +60,8 @@ static uint32_t kinds(const char *text)
     for (char *name = strtok_r(list, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
         int kind = 0;
 
-        while (kind < SIM_FAULT_KINDS && strcmp(name, sim_fault_name((enum sim_fault_kind)kind)))
+        while (kind < SIM_FAULT_KINDS &&
+               strcmp(name, sim_fault_name((enum sim_fault_kind)kind)) != 0)
             kind++;
         if (kind == SIM_FAULT_KINDS)
             wrong("no such fault", name);

@@ -31,7 +31,7 @@ static struct block *take_out(void *memory)
 {
     struct block *block = (struct block *)(void *)((char *)memory - HEAD_SIZE);
 
-    *block->link = block->next;
+    *block->link = block->next; /* NOLINT(clang-analyzer-unix.Malloc): no link to a freed block */
     if (block->next)
         block->next->link = block->link;
     return block;

@@ -177,7 +177,10 @@ void sim_net_send(struct sim_host *host, const struct glbp_send *send)
 
     packet->from = host->index;
     packet->source = host->addr;
-    packet->to = send->to_all ? (struct glbp_addr){0} : send->to;
+    if (send->to_all)
+        memset(&packet->to, 0, sizeof packet->to);
+    else
+        packet->to = send->to;
     seal(world, host, packet, send);
     world->net.sent++;
     host->sent++;

@@ -58,6 +58,8 @@ const struct sim_host *parts_major(const struct run *run)
     for (size_t i = 0; i < run->world->hosts_n && !run->check.preempts; i++) {
         const struct sim_host *host = &run->world->hosts[i];
 
+        if (!host->group)
+            continue;
         sim_host_status(host, &status);
         if (status.state != GLBP_ACTIVE || (status.minority && misses_most(host)))
             continue;

@@ -48,7 +48,7 @@ struct run {
 };
 
 void run_call_at(struct run *run, uint64_t at_ms, enum call call, uint64_t argument);
-void run_say(void *run, const char *line);
+void run_say(void *ctx, const char *line); /* ctx: a struct run */
 void run_begin_faults(struct run *run);
 
 /* ---- peace.c: the liveness phase ---- */

@@ -89,9 +89,11 @@ static uint32_t draw_kinds(struct sim_rng *rng)
     }
     if (dice < 2)
         return UINT32_C(1) << sim_rng_below(rng, SIM_FAULT_KINDS);
-    if (dice < 5)
-        return UINT32_C(1) << sim_rng_below(rng, SIM_FAULT_KINDS) |
-               UINT32_C(1) << sim_rng_below(rng, SIM_FAULT_KINDS);
+    if (dice < 5) {
+        uint32_t one = UINT32_C(1) << sim_rng_below(rng, SIM_FAULT_KINDS);
+
+        return one | UINT32_C(1) << sim_rng_below(rng, SIM_FAULT_KINDS);
+    }
     return dice < 7 ? all & ~network : all;
 }
 

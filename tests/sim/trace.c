@@ -18,6 +18,7 @@ static void put(struct line *line, const char *format, ...)
     int n;
 
     va_start(args, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is, one line above */
     n = vsnprintf(line->buf + line->len, room, format, args);
     va_end(args);
     if (n > 0)

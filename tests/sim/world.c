@@ -9,7 +9,7 @@
 
 static struct sim_world *current; /* to which a failed assert of the core returns */
 
-_Noreturn void sim_fail(struct sim_world *world, const char *format, ...)
+void sim_fail(struct sim_world *world, const char *format, ...)
 {
     va_list args;
 

@@ -143,8 +143,8 @@ void sim_world_run(struct sim_world *world, uint64_t until_ms);
 void sim_world_call(struct sim_world *world, uint64_t at_ms, uint64_t value);
 
 /* Ends the run: the words go to world->failure, control to on_fail. */
-_Noreturn void sim_fail(struct sim_world *world, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void sim_fail(struct sim_world *world, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
 
 /* Folds bytes into world->hash. */
 void sim_hash(struct sim_world *world, const void *data, size_t len);
