@@ -82,6 +82,7 @@ static char *answer_text(json_t *result, const char *error)
     return text;
 }
 
+/* Of an outcome of several lines (the mistakes of a config) the first stands for all. */
 static void log_command(const struct glbp_control_request *request, const char *outcome)
 {
     char weight[16] = "";
@@ -92,9 +93,10 @@ static void log_command(const struct glbp_control_request *request, const char *
         snprintf(weight, sizeof weight, " auto");
     else if (request->command == GLBP_CONTROL_WEIGHT)
         snprintf(weight, sizeof weight, " %u", (unsigned)request->weight);
-    glbp_log(5, "CONFIG", "command %s%s%s%s by uid %u pid %d: %s",
+    glbp_log(5, "CONFIG", "command %s%s%s%s by uid %u pid %d: %.*s",
              glbp_control_word(request->command), request->group[0] == '\0' ? "" : " ",
-             request->group, weight, (unsigned)request->uid, (int)request->pid, outcome);
+             request->group, weight, (unsigned)request->uid, (int)request->pid,
+             (int)strcspn(outcome, "\n"), outcome);
 }
 
 static void carry_out(struct glbp_connection *connection)

@@ -86,8 +86,9 @@ int glbp_control_new(uv_loop_t *loop, const struct glbp_control_options *options
                      size_t errcap, struct glbp_control **ret);
 
 /* Answers a request for which the call-back returned GLBP_CONTROL_LATER. error NULL: done, with
- * `result` (reference taken over, NULL stands for {}); else refused, why. A token whose connection
- * is gone, or was answered, is ignored. Never to be called from within the call-back. */
+ * `result` (reference taken over, NULL stands for {}); else refused, why (one or more lines). A
+ * token whose connection is gone, or was answered, is ignored. Never to be called from within the
+ * call-back. */
 void glbp_control_answer(struct glbp_control *control, uint64_t token, json_t *result,
                          const char *error);
 

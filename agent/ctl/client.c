@@ -113,7 +113,8 @@ static bool receive(struct glbp_ctl_client *client)
     return true;
 }
 
-/* A terminal obeys control bytes, and some of these strings came over the network. */
+/* A terminal obeys control bytes, and some of these strings came over the network. (No name or url
+ * holds a newline; the mistakes of a config are lines.) */
 static void make_printable(json_t *value)
 {
     const char *key, *text = json_string_value(value);
@@ -124,7 +125,7 @@ static void make_printable(json_t *value)
         char *clean = strdup(text);
 
         for (char *c = clean; c != NULL && *c != '\0'; c++) {
-            if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+            if (((unsigned char)*c < 0x20 && *c != '\n') || (unsigned char)*c > 0x7e)
                 *c = '?';
         }
         if (clean != NULL && strcmp(clean, text) != 0)
@@ -192,8 +193,11 @@ enum glbp_ctl_exit glbp_ctl_client_ask(struct glbp_ctl_client *client, json_t *r
         *ret_result = json_incref(json_object_get(answer, "result"));
     } else {
         const char *why = json_string_value(json_object_get(answer, "error"));
+        size_t len;
 
-        fprintf(stderr, "glbpctl: refused: %s\n", why == NULL ? "(no reason given)" : why);
+        why = why == NULL ? "(no reason given)" : why;
+        len = strlen(why);
+        fprintf(stderr, "glbpctl: refused: %s%s", why, len > 0 && why[len - 1] == '\n' ? "" : "\n");
         rv = GLBP_CTL_REFUSED;
     }
     json_decref(answer);

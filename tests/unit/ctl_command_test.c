@@ -161,9 +161,11 @@ START_TEST(a_reload_that_takes_its_time)
         rig_run(&rig, 1);
     rig_run(&rig, 20);
     ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
-    glbp_control_answer(rig.control, rig.request.token, NULL, "gateway.json has 2 mistakes");
+    glbp_control_answer(rig.control, rig.request.token, NULL, "g.json:1:2: no\ng.json:3:4: nor\n");
     ck_assert(gather(fd, NULL));
-    ck_assert_str_eq(output, "glbpctl: refused: gateway.json has 2 mistakes\n");
+    ck_assert_str_eq(output, "glbpctl: refused: g.json:1:2: no\ng.json:3:4: nor\n");
+    ck_assert_ptr_nonnull(strstr(rig_logged(), ": g.json:1:2: no"));
+    ck_assert_ptr_null(strchr(rig_logged(), '\n'));
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(WEXITSTATUS(status), 1);
     close(fd);
