@@ -373,7 +373,7 @@ static void start_loop(struct glbp_agent *agent)
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     (void)uv_timer_init(&agent->loop, &agent->deadline);
     agent->deadline.data = agent;
-    agent->deadline_ms = 0;
+    agent->deadline_ms = glbp_clock_mono_ms();
     (void)uv_timer_start(&agent->deadline, on_deadline, 0, 0);
     (void)uv_timer_init(&agent->loop, &agent->refresh);
     agent->refresh.data = agent;

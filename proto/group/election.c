@@ -238,7 +238,7 @@ static const struct glbp_election_row rows[] = {
     {IN(GLBP_ACTIVE),                GLBP_ON_RESIGN,   has_heir,           GLBP_LISTEN,   GLBP_WHY_COMMAND,    0, "a standby is there"},
     {IN(GLBP_SPEAK) | STANDBY | IN(GLBP_ACTIVE),
                                      GLBP_ON_STALL,    always,             GLBP_LISTEN,   GLBP_WHY_STALLED,    0, "stood still for its hold"},
-    {SPEAKING | IN(GLBP_INITIAL),    GLBP_ON_SHUTDOWN, always,             GLBP_DISABLED, GLBP_WHY_SHUTDOWN,   0, ""},
+    {SPEAKING | IN(GLBP_INITIAL),    GLBP_ON_SHUTDOWN, always,             GLBP_DISABLED, GLBP_WHY_SHUTDOWN,   0, "told to end"},
 };
 /* clang-format on */
 

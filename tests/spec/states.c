@@ -1,4 +1,5 @@
 /* Section 5: the states and who moves between them; drain, resign, preempt. */
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/group/election.h"
@@ -386,6 +387,45 @@ START_TEST(s5_every_state_and_trigger_is_decided)
 }
 END_TEST
 
+static void put_states(char *text, size_t cap, unsigned set)
+{
+    bool first = true;
+    for (unsigned state = 0; state < GLBP_STATES; state++) {
+        if ((set & 1U << state) == 0)
+            continue;
+        size_t len = strlen(text);
+        (void)snprintf(text + len, cap - len, "%s%s", first ? "" : ", ", glbp_state_name(state));
+        first = false;
+    }
+}
+
+/* The table as it stands in proto/README.md: one line a row. */
+static void draw_row(const struct glbp_election_row *row, char *ret, size_t cap)
+{
+    static const char *const triggers[GLBP_TRIGGERS] = {"", "stall", "resign", "shutdown"};
+    char from[128] = "";
+    put_states(from, sizeof(from), row->from);
+    (void)snprintf(ret, cap, "| %s | %s | %s | %s | %s |\n", from, triggers[row->trigger],
+                   row->when, row->on_tick ? "tick" : "", glbp_state_name(row->to));
+}
+
+START_TEST(s5_the_table_is_drawn_as_it_is)
+{
+    static char page[32768];
+    FILE *file = fopen(GLBP_STATES_PAGE, "r");
+    ck_assert_ptr_nonnull(file);
+    page[fread(page, 1, sizeof(page) - 1, file)] = '\0';
+    (void)fclose(file);
+    size_t n;
+    const struct glbp_election_row *rows = glbp_election_rows(&n);
+    for (size_t i = 0; i < n; i++) {
+        char line[512];
+        draw_row(&rows[i], line, sizeof(line));
+        ck_assert_msg(strstr(page, line) != NULL, "proto/README.md lacks the line %s", line);
+    }
+}
+END_TEST
+
 TCase *states_case(void)
 {
     TCase *tcase = tcase_create("5 states");
@@ -415,5 +455,6 @@ TCase *states_case(void)
     tcase_add_test(tcase, s5_preempt_waits_for_its_delay);
     tcase_add_test(tcase, s5_equal_priority_never_preempts);
     tcase_add_test(tcase, s5_every_state_and_trigger_is_decided);
+    tcase_add_test(tcase, s5_the_table_is_drawn_as_it_is);
     return tcase;
 }
