@@ -280,6 +280,7 @@ struct glbp_group {
     uint32_t repeats;        /* of the slices to all: 0..4 done */
     uint64_t next_repeat_ms; /* GLBP_NEVER_MS none */
     uint64_t behind_ms;      /* when a follower that is ahead is asked; GLBP_NEVER_MS none */
+    size_t behind_asked;     /* index of the one asked last */
 
     struct glbp_weighting weighting;
 

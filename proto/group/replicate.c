@@ -345,33 +345,58 @@ void glbp_replicate_hear(struct glbp_group *group, struct glbp_member *member)
     bool ahead = member->follows.present && group->follow.present &&
                  member->follows.id == group->follow.id && member->state != GLBP_ACTIVE &&
                  glbp_stamp_cmp(&member->stamp, &group->table.stamp) > 0;
-    if (!ahead)
+    if (!ahead) {
         member->behind_since_ms = GLBP_NEVER_MS;
-    else if (member->behind_since_ms == GLBP_NEVER_MS)
+        return;
+    }
+    if (member->behind_since_ms == GLBP_NEVER_MS)
         member->behind_since_ms = group->now.mono_ms;
+    uint64_t due_ms = member->behind_since_ms + (uint64_t)group->config.hello_ms * 12 / 10;
+    if (group->behind_ms == GLBP_NEVER_MS)
+        group->behind_ms = due_ms > group->now.mono_ms ? due_ms : group->now.mono_ms;
 }
 
-/* Behind a live follower of the same AVG for more than 1.2 hello: asks exactly that one. */
+static bool is_ahead(const struct glbp_group *group, const struct glbp_member *member,
+                     uint64_t patience_ms)
+{
+    return member->behind_since_ms != GLBP_NEVER_MS && member->alive &&
+           group->now.mono_ms >= member->behind_since_ms + patience_ms;
+}
+
+/* The next one to ask: of those that hear us, else of all, in turn. NULL: none is due. */
+static const struct glbp_member *next_ahead(const struct glbp_group *group, uint64_t patience_ms)
+{
+    const struct glbp_member *found = NULL;
+    for (size_t k = 0; k < group->members_n; k++) {
+        size_t i = (group->behind_asked + 1 + k) % group->members_n;
+        const struct glbp_member *member = &group->members[i];
+        if (!is_ahead(group, member, patience_ms))
+            continue;
+        if (glbp_member_lists_us(group, member))
+            return member;
+        found = found != NULL ? found : member;
+    }
+    return found;
+}
+
+/* Behind live followers of the same AVG for more than 1.2 hello: asks exactly one of them, and
+ * another one only after as long again, however many are ahead. */
 static void settle_behind(struct glbp_group *group)
 {
+    uint64_t now_ms = group->now.mono_ms;
+    uint64_t patience_ms = (uint64_t)group->config.hello_ms * 12 / 10;
+    if (now_ms < group->behind_ms)
+        return;
     group->behind_ms = GLBP_NEVER_MS;
     if (group->state == GLBP_ACTIVE || group->state < GLBP_LISTEN || group->want_id != 0)
         return; /* one is asked with the next hello */
-    uint64_t patience_ms = (uint64_t)group->config.hello_ms * 12 / 10;
-    for (size_t i = 0; i < group->members_n; i++) {
-        struct glbp_member *member = &group->members[i];
-        if (member->behind_since_ms == GLBP_NEVER_MS || !member->alive)
-            continue;
-        uint64_t due_ms = member->behind_since_ms + patience_ms;
-        if (group->now.mono_ms < due_ms) {
-            group->behind_ms = due_ms < group->behind_ms ? due_ms : group->behind_ms;
-            continue;
-        }
-        member->behind_since_ms = group->now.mono_ms;
-        group->want_id = member->id;
-        glbp_hello_soon(group, 0);
+    const struct glbp_member *member = next_ahead(group, patience_ms);
+    if (member == NULL)
         return;
-    }
+    group->behind_asked = (size_t)(member - group->members);
+    group->behind_ms = now_ms + patience_ms;
+    group->want_id = member->id;
+    glbp_hello_soon(group, 0);
 }
 
 void glbp_replicate_settle(struct glbp_group *group)
