@@ -33,9 +33,9 @@ clusterTest('row 12: a second node of the same name waits and says why', { n: 3,
   assert.match(shown.stdout, /bff-1/);
 
   const killed = first.crash();
-  await cluster.until(killed, (world) => !initial(world), { timeout: 10000, what: 'its turn' });
-  const joined = timeline.first(killed, (world) => world.get(other.name).status.d.groups[0].alive
-    .includes(first.name) && !initial(world));
+  const joined = await cluster.until(killed, (world) => !initial(world)
+    && world.get(other.name).status.d.groups[0].alive.includes(first.name), { timeout: 10000,
+    what: 'its turn' });
   within(t, 'the second one joins', joined - killed, FAST.hold + 3 * FAST.hello);
 });
 

@@ -33,5 +33,6 @@ export function clusterTest(name, options, run) {
 /** ms within SLACK times the bar; prints the measured value. */
 export function within(t, what, ms, bar) {
   t.diagnostic(`${what}: ${Math.round(ms)} ms (bar ${Math.round(bar)} ms)`);
+  assert.ok(Number.isFinite(ms), `${what}: never happened`);
   assert.ok(ms <= bar * SLACK, `${what}: ${Math.round(ms)} ms, over ${SLACK} x ${bar} ms`);
 }
