@@ -34,7 +34,7 @@ struct reader {
     pthread_t thread;
     uint64_t answers;
     uint64_t versions; /* different ones seen */
-    char wrong[1024];   /* what was wrong with an answer */
+    char wrong[1024];  /* what was wrong with an answer */
 };
 
 static uint64_t hash(const char *bytes, size_t len)
