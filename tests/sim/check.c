@@ -49,8 +49,11 @@ void sim_check_init(struct sim_check *check, struct sim_world *world)
 {
     *check = (struct sim_check){.world = world};
     check->hosts = sim_alloc(world->hosts_n * sizeof check->hosts[0]);
-    for (size_t i = 0; i < world->hosts_n; i++)
+    for (size_t i = 0; i < world->hosts_n; i++) {
         check->hosts[i].evidence = sim_alloc(world->hosts_n * sizeof(struct sim_evidence));
+        check->hosts[i].owners =
+            sim_alloc((world->hosts[i].config.max_forwarders + 1) * sizeof(uint64_t));
+    }
 }
 
 /* An outage that is over before anybody can notice it does not count. */
@@ -244,6 +247,7 @@ static void check_held(struct sim_check *check, struct sim_host *host,
         sim_check_table(check, host, table, out);
         sim_check_steady_owners(check, host, table);
     }
+    sim_check_owners(check, host, table);
     seen->had_pool = table->slots_n > 0;
     seen->stamp = table->stamp;
 }

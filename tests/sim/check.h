@@ -21,6 +21,7 @@ struct sim_watched {
     uint64_t active_since_ms; /* while Active */
     struct glbp_stamp stamp;
     bool had_pool;
+    uint64_t *owners;              /* by slot number: of the table held before, hashed; 0 none */
     struct sim_evidence *evidence; /* hosts_n */
     bool eligible, draining;
     uint64_t serves_since_ms; /* eligible and not draining */
@@ -81,6 +82,9 @@ void sim_check_life(struct sim_check *check, struct sim_host *host);
 /* out: of the step that made it. */
 void sim_check_table(struct sim_check *check, struct sim_host *host, const struct glbp_table *table,
                      const struct glbp_output *out);
+/* Notes who owns what, for the next table. */
+void sim_check_owners(struct sim_check *check, struct sim_host *host,
+                      const struct glbp_table *table);
 uint64_t sim_check_content(const struct glbp_table *table);
 
 /* ---- check_steady.c: while no fault touches the network (check->steady_links) ---- */

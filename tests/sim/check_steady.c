@@ -49,6 +49,20 @@ static void check_new_active(struct sim_check *check, struct sim_host *host)
     }
 }
 
+/* Whoever begins or resumes may name an AVG of yesterday, and the step-down rule then holds the
+ * next one back for 2 hellos. */
+static bool all_settled(const struct sim_check *check)
+{
+    for (size_t i = 0; i < check->world->hosts_n; i++) {
+        const struct sim_host *host = &check->world->hosts[i];
+
+        if (host->group && (host->stalled || !awake_for(check, host, long_ms(host))) &&
+            !host->leaving)
+            return false;
+    }
+    return true;
+}
+
 /* The AVG gave the role up, and its table names a standby that is up and awake. */
 static void expect_heir(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
@@ -58,10 +72,9 @@ static void expect_heir(struct sim_check *check, struct sim_host *host,
     bool orderly = event->reason == GLBP_WHY_SHUTDOWN || event->reason == GLBP_WHY_COMMAND ||
                    event->reason == GLBP_WHY_DRAINING;
 
-    /* Right after a change of AVG the step-down rule may hold the next one back for 2 hellos. */
     if (!orderly || seen->active_since_ms + long_ms(host) > check->world->now_ms || !heir ||
         heir == host || check->hosts[heir->index].state != GLBP_STANDBY ||
-        !awake_for(check, heir, long_ms(heir)))
+        !awake_for(check, heir, long_ms(heir)) || !all_settled(check))
         return;
     check->heir = heir->index;
     check->heir_by_ms = check->world->now_ms + HANDOVER_MS;
@@ -105,11 +118,12 @@ void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
                  other->label);
 }
 
-/* A slot keeps its owner while it exists, whoever leads: judged against the greatest table that
- * somebody awake holds. */
+/* A slot keeps its owner when another node takes the lead: judged against the greatest table of an
+ * earlier AVG that somebody awake holds, unless the new one began from a greater one of its own. */
 void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
                              const struct glbp_table *table)
 {
+    const struct glbp_stamp *own = &check->hosts[host->index].stamp;
     const struct glbp_table *before = NULL;
 
     for (size_t i = 0; check->steady_links && i < check->world->hosts_n; i++) {
@@ -118,6 +132,8 @@ void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
 
         if (held && other != host && awake_for(check, other, long_ms(other)) &&
             glbp_stamp_cmp(&held->stamp, &table->stamp) < 0 &&
+            glbp_stamp_cmp(&held->stamp, own) > 0 &&
+            strcmp(held->stamp.avg, table->stamp.avg) != 0 &&
             (!before || glbp_stamp_cmp(&held->stamp, &before->stamp) > 0))
             before = held;
     }

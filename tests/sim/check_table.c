@@ -161,6 +161,37 @@ static const char *excuse(struct sim_check *check, struct sim_host *avg, const c
                                                           : NULL;
 }
 
+static uint64_t name_of(const char *node)
+{
+    return sim_hash_of(1, node, strlen(node)) | 1;
+}
+
+void sim_check_owners(struct sim_check *check, struct sim_host *host,
+                      const struct glbp_table *table)
+{
+    uint64_t *owners = check->hosts[host->index].owners;
+
+    memset(owners, 0, (host->config.max_forwarders + 1) * sizeof owners[0]);
+    for (size_t i = 0; i < table->slots_n; i++)
+        owners[table->slots[i].slot] = name_of(table->slots[i].owner);
+}
+
+/* The number was removed and given anew in one decision: not while its owner lived. */
+static bool is_another(struct sim_check *check, struct sim_host *host,
+                       const struct glbp_table *table, const struct glbp_slot_entry *slot)
+{
+    uint64_t before = check->hosts[host->index].owners[slot->slot];
+
+    if (before == 0 || before == name_of(slot->owner))
+        return false;
+    for (size_t i = 0; i < table->members_n; i++) {
+        if (name_of(table->members[i].node) == before &&
+            table->members[i].state == GLBP_MEMBER_LIVE)
+            bad(check, host, "S5: a slot is taken from its owner", table, slot);
+    }
+    return true;
+}
+
 /* The moves of the last table of the step, as its events tell them: one step may apply the table of
  * another AVG, claim, and make its own. */
 static void check_moves(struct sim_check *check, struct sim_host *host,
@@ -177,7 +208,7 @@ static void check_moves(struct sim_check *check, struct sim_host *host,
         if (event->kind != GLBP_EV_FORWARDER || !event->other[0] ||
             strcmp(event->node, event->other) == 0)
             continue;
-        if (!slot)
+        if (!slot || is_another(check, host, table, slot))
             continue; /* removed in its time */
         if (strcmp(slot->owner, slot->forwarder) == 0) {
             if (!excuse(check, host, event->other))
