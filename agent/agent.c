@@ -29,6 +29,8 @@ static void account(struct glbp_agent *agent, uint64_t begin_us)
 #endif
 }
 
+static void on_deadline(uv_timer_t *timer);
+
 static void arm(struct glbp_agent *agent)
 {
     uint64_t due_ms = GLBP_NEVER_MS;
@@ -45,8 +47,7 @@ static void arm(struct glbp_agent *agent)
         return;
     uint64_t now_ms = glbp_clock_mono_ms();
     uv_update_time(&agent->loop); /* else a timer armed late in a pass fires early */
-    (void)uv_timer_start(&agent->deadline, agent->deadline.timer_cb,
-                         due_ms > now_ms ? due_ms - now_ms : 0, 0);
+    (void)uv_timer_start(&agent->deadline, on_deadline, due_ms > now_ms ? due_ms - now_ms : 0, 0);
 }
 
 int glbp_agent_step(struct glbp_agent *agent, struct glbp_agent_group *group,
@@ -75,7 +76,7 @@ struct glbp_agent_group *glbp_agent_group_by_word(struct glbp_agent *agent, cons
             return &agent->groups[i];
     char *end;
     unsigned long id = strtoul(word, &end, 10);
-    if (*word == '\0' || *end != '\0' || id > GLBP_GROUP_ID_MAX)
+    if (*word < '0' || *word > '9' || *end != '\0' || id > GLBP_GROUP_ID_MAX)
         return NULL;
     return glbp_agent_group_by_id(agent, (uint32_t)id);
 }
@@ -371,8 +372,6 @@ static int start_faces(struct glbp_agent *agent)
 static void start_loop(struct glbp_agent *agent)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    (void)uv_timer_init(&agent->loop, &agent->deadline);
-    agent->deadline.data = agent;
     agent->deadline_ms = glbp_clock_mono_ms();
     (void)uv_timer_start(&agent->deadline, on_deadline, 0, 0);
     (void)uv_timer_init(&agent->loop, &agent->refresh);
@@ -426,9 +425,9 @@ static void stop(struct glbp_agent *agent)
     for (size_t i = 0; i < sizeof(agent->signals) / sizeof(agent->signals[0]); i++)
         if (agent->signals[i].data != NULL)
             uv_close((uv_handle_t *)&agent->signals[i], NULL);
+    uv_close((uv_handle_t *)&agent->deadline, NULL);
     if (agent->pass.data != NULL) {
         uv_close((uv_handle_t *)&agent->pass, NULL);
-        uv_close((uv_handle_t *)&agent->deadline, NULL);
         uv_close((uv_handle_t *)&agent->refresh, NULL);
     }
     (void)uv_run(&agent->loop, UV_RUN_DEFAULT); /* the close call-backs */
@@ -457,6 +456,9 @@ int glbp_agent_run(struct glbp_config *config)
     (void)signal(SIGPIPE, SIG_IGN);
     agent->config = config;
     agent->started_ms = glbp_clock_mono_ms();
+    agent->deadline_ms = GLBP_NEVER_MS;
+    (void)uv_timer_init(&agent->loop, &agent->deadline);
+    agent->deadline.data = agent;
     int result = start(agent);
     if (result == 0)
         (void)uv_run(&agent->loop, UV_RUN_DEFAULT);

@@ -32,11 +32,12 @@ struct glbp_agent_group {
     struct glbp_track *tracks;
 };
 
-/* Reasons logged apart: each has its own limit of one line in 10 s. */
+/* Each cause has its own limit of one line in 10 s. */
 struct glbp_reject_log {
     struct glbp_log_limit limits[GLBP_REJECT_COUNT_];
 };
 
+#define GLBP_WARNINGS       5
 #define GLBP_RELOAD_WAITERS GLBP_CONTROL_CONNECTIONS
 
 struct glbp_agent {
@@ -66,13 +67,13 @@ struct glbp_agent {
     bool shown_stale; /* a snapshot is due at the end of this pass */
     bool peers_stale; /* the unicast set is to be learned anew at the end of this pass */
     bool stopping;
-    bool failed;
 
     struct glbp_agent_counters counters;
     struct glbp_reject_log reject_log;
+    struct glbp_log_limit probe_log;
     uint64_t keys_checked_ms;
-    struct glbp_keychain_status keys;
-    const char *warnings[4];
+    unsigned warned; /* set of lasting warnings, see show.c */
+    const char *warnings[GLBP_WARNINGS];
     size_t warnings_n;
 
     struct glbp_reload *reload; /* one is under way */
@@ -112,8 +113,8 @@ int glbp_agent_keychain(const struct glbp_config *config, struct glbp_keychain *
 void glbp_agent_keychain_free(struct glbp_keychain *keychain);
 /* Fills what the config file does not say of a group: whether claims prefer a signature. */
 void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_config *core);
-/* Begins a reload, or joins the one under way. token: of the request to answer; 0 a signal. Returns
- * false if nobody more can wait for it. */
+/* Begins a reload; while one is under way, all that are asked for are one more after it. token: of
+ * the request to answer; 0 a signal. Returns false without memory, or if nobody more can wait. */
 bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token);
 
 #endif

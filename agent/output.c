@@ -32,7 +32,9 @@ static void probe_all(struct glbp_agent *agent, const struct glbp_agent_group *g
         const struct glbp_probe *probe = &agent->out.probes[i];
         int result = glbp_checks_probe(agent->checks, config->id, probe->node, probe->url,
                                        group->section->witness_timeout_ms);
-        if (result != 0) /* as no result: the next probe comes with the next hello */
+        uint64_t held;
+        if (result != 0 && /* as no result: the next probe comes with the next hello */
+            glbp_log_allow(&agent->probe_log, glbp_clock_mono_ms(), &held))
             glbp_log(4, "TRACK", "probe of %s not begun: %s", probe->url, uv_strerror(result));
     }
 }

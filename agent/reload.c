@@ -16,6 +16,9 @@ struct glbp_reload {
     struct glbp_config *config;
     size_t tokens_n;
     uint64_t tokens[GLBP_RELOAD_WAITERS];
+    bool again; /* asked for once more after the file may have been read … */
+    size_t next_tokens_n;
+    uint64_t next_tokens[GLBP_RELOAD_WAITERS]; /* … by these */
 };
 
 /* ---- keys ---- */
@@ -93,12 +96,17 @@ static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *gr
     return true;
 }
 
+/* Name and label need a restart: the new config goes on with the ones in use. */
+static void keep_identity(const struct glbp_config *before, struct glbp_config *config)
+{
+    memcpy(config->node, before->node, sizeof(config->node));
+    memcpy(config->cluster, before->cluster, sizeof(config->cluster));
+}
+
 static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
 {
     struct glbp_config *before = agent->config;
     bool used = false;
-    memcpy(config->node, before->node, sizeof(config->node)); /* these need a restart */
-    memcpy(config->cluster, before->cluster, sizeof(config->cluster));
     agent->config = config;
     for (size_t i = 0; i < agent->groups_n; i++)
         used = !apply_to_group(agent, &agent->groups[i], config) || used;
@@ -137,9 +145,7 @@ static const char *apply(struct glbp_agent *agent, struct glbp_reload *reload)
     if (!sections_survive(agent, reload->config))
         return "groups were removed twice: restart the agent to remove groups";
     struct glbp_keychain *keychain;
-    char cluster[GLBP_CLUSTER_SIZE];
-    memcpy(cluster, reload->config->cluster, sizeof(cluster));
-    memcpy(reload->config->cluster, agent->config->cluster, sizeof(cluster));
+    keep_identity(agent->config, reload->config);
     int result = glbp_agent_keychain(reload->config, &keychain);
     if (result != 0)
         return glbp_strerror(result);
@@ -164,6 +170,8 @@ static void log_lines(int severity, const char *text)
     }
 }
 
+static void begin_again(struct glbp_agent *agent, const struct glbp_reload *before);
+
 static void finish(uv_work_t *work, int status)
 {
     struct glbp_reload *reload = work->data;
@@ -185,32 +193,57 @@ static void finish(uv_work_t *work, int status)
             error == NULL && reload->text_len > 0 ? json_pack("{s:s}", "text", reload->text) : NULL;
         glbp_control_answer(agent->control, reload->tokens[i], result, error);
     }
+    if (reload->again && !agent->stopping)
+        begin_again(agent, reload);
     glbp_config_free(reload->config);
     free(reload->path);
     free(reload->text);
     free(reload);
 }
 
+static struct glbp_reload *begin(struct glbp_agent *agent)
+{
+    struct glbp_reload *reload = calloc(1, sizeof(*reload));
+    if (reload == NULL)
+        return NULL;
+    reload->agent = agent;
+    reload->work.data = reload;
+    if (agent->config->path != NULL && (reload->path = strdup(agent->config->path)) == NULL) {
+        free(reload);
+        return NULL;
+    }
+    agent->reload = reload;
+    (void)uv_queue_work(&agent->loop, &reload->work, read_file, finish);
+    return reload;
+}
+
+/* Those who asked while the file was being read get another reading, all of them together. */
+static void begin_again(struct glbp_agent *agent, const struct glbp_reload *before)
+{
+    struct glbp_reload *reload = begin(agent);
+    if (reload == NULL) {
+        for (size_t i = 0; i < before->next_tokens_n; i++)
+            glbp_control_answer(agent->control, before->next_tokens[i], NULL, "no memory");
+        return;
+    }
+    reload->tokens_n = before->next_tokens_n;
+    memcpy(reload->tokens, before->next_tokens, sizeof(reload->tokens));
+}
+
 bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token)
 {
     struct glbp_reload *reload = agent->reload;
-    bool begin = reload == NULL;
-    if (begin) {
-        reload = calloc(1, sizeof(*reload));
-        if (reload == NULL)
-            return false;
-        reload->agent = agent;
-        reload->work.data = reload;
-        reload->path = agent->config->path != NULL ? strdup(agent->config->path) : NULL;
+    if (reload == NULL) {
+        reload = begin(agent);
+        if (reload != NULL && token != 0)
+            reload->tokens[reload->tokens_n++] = token;
+        return reload != NULL;
     }
-    if (token != 0) {
-        if (reload->tokens_n == GLBP_RELOAD_WAITERS)
-            return false;
-        reload->tokens[reload->tokens_n++] = token;
-    }
-    if (begin) {
-        agent->reload = reload;
-        (void)uv_queue_work(&agent->loop, &reload->work, read_file, finish);
-    }
+    reload->again = true;
+    if (token == 0)
+        return true;
+    if (reload->next_tokens_n == GLBP_RELOAD_WAITERS)
+        return false;
+    reload->next_tokens[reload->next_tokens_n++] = token;
     return true;
 }

@@ -86,34 +86,45 @@ void glbp_agent_track(struct glbp_agent *agent, const struct glbp_check_report *
 
 /* ---- lasting warnings ---- */
 
+/* The lasting warnings, as bits of agent->warned: one that begins is logged, once. */
+static const char *const warnings[GLBP_WARNINGS] = {
+    "no keys: whoever reaches this port can join; see auth.keys",
+    "auth.mode permissive: unsigned is accepted too",
+    "auth.mode receive-only: sends unsigned",
+    "no key is in its send window: the one that was valid last is used",
+    "no key is in its accept window: the one that was valid last is used",
+};
+
+static unsigned warnings_now(struct glbp_agent *agent, uint64_t wall_ms)
+{
+    struct glbp_keychain_status keys;
+    bool keyed = agent->config->auth.keys_n > 0;
+    enum glbp_auth_mode mode = agent->config->auth.mode;
+    glbp_keychain_status(agent->keychain, wall_ms, &keys);
+    return (!keyed ? 1U : 0U) | (keyed && mode == GLBP_AUTH_PERMISSIVE ? 2U : 0U) |
+           (keyed && mode == GLBP_AUTH_RECEIVE_ONLY ? 4U : 0U) | (keys.send_stale ? 8U : 0U) |
+           (keys.accept_stale ? 16U : 0U);
+}
+
 void glbp_agent_check_keys(struct glbp_agent *agent)
 {
     struct glbp_now now = glbp_clock_now();
     if (agent->keys_checked_ms != 0 && now.mono_ms < agent->keys_checked_ms + KEYS_EVERY_MS)
         return;
-    bool first = agent->keys_checked_ms == 0;
     agent->keys_checked_ms = now.mono_ms;
-    size_t before = agent->warnings_n;
-    agent->warnings_n = 0;
-    if (agent->config->auth.keys_n == 0)
-        agent->warnings[agent->warnings_n++] =
-            "no keys: whoever reaches this port can join; see auth.keys";
-    else if (agent->config->auth.mode == GLBP_AUTH_PERMISSIVE)
-        agent->warnings[agent->warnings_n++] = "auth.mode permissive: unsigned is accepted too";
-    else if (agent->config->auth.mode == GLBP_AUTH_RECEIVE_ONLY)
-        agent->warnings[agent->warnings_n++] = "auth.mode receive-only: sends unsigned";
-    glbp_keychain_status(agent->keychain, now.wall_ms, &agent->keys);
-    if (agent->keys.send_stale)
-        agent->warnings[agent->warnings_n++] =
-            "no key is in its send window: the one that was valid last is used";
-    if (agent->keys.accept_stale)
-        agent->warnings[agent->warnings_n++] =
-            "no key is in its accept window: the one that was valid last is used";
-    if (!first && before == agent->warnings_n)
+    unsigned before = agent->warned;
+    agent->warned = warnings_now(agent, now.wall_ms);
+    if (before == agent->warned)
         return;
     agent->shown_stale = true;
-    for (size_t i = 0; i < agent->warnings_n; i++)
-        glbp_log(4, "CONFIG", "%s", agent->warnings[i]);
+    agent->warnings_n = 0;
+    for (unsigned i = 0; i < GLBP_WARNINGS; i++) {
+        if ((agent->warned & 1U << i) == 0)
+            continue;
+        agent->warnings[agent->warnings_n++] = warnings[i];
+        if ((before & 1U << i) == 0)
+            glbp_log(4, "CONFIG", "%s", warnings[i]);
+    }
 }
 
 /* ---- the view ---- */

@@ -293,7 +293,6 @@ static void hear_follower(struct glbp_group *group, struct glbp_member *member)
 {
     if (group->first_follower_ms == 0)
         group->first_follower_ms = group->now.mono_ms;
-    member->followed_us = true;
     if (group->lone)
         return;
     uint64_t above = 0;

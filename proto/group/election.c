@@ -1,6 +1,7 @@
-/* The gateway states (section 5) as one table of rows. Guards are pure; the first row of a state
- * and trigger whose guard holds fires; glbp_election_run() repeats until none does. A pair without
- * a row that fires stays as it is. */
+/* The gateway states (section 5) as one table of rows. Guards are pure. Of the rows of a state and
+ * trigger the first whose guard holds fires; glbp_election_run() repeats until none does, and where
+ * none does the state stays. A row with `tick` acts on what is missing: only on a tick, since only
+ * then was the socket drained; between ticks it is passed over, and a tick is due at once. */
 #include "proto/group/election.h"
 
 #include <string.h>
@@ -264,8 +265,9 @@ static bool allowed(enum glbp_state from, enum glbp_state to)
 static void explain(struct glbp_group *group, enum glbp_reason why, struct glbp_event *event)
 {
     event->reason = why;
-    if (why == GLBP_WHY_AVG_LOST && group->avg_gone.reason != GLBP_WHY_NONE) {
-        event->reason = group->avg_gone.reason;
+    if (why == GLBP_WHY_AVG_LOST) {
+        bool known = group->avg_gone.reason != GLBP_WHY_NONE;
+        event->reason = known ? group->avg_gone.reason : GLBP_WHY_NO_AVG;
         memcpy(event->node, group->avg_gone.node, sizeof(event->node));
         event->silent_ms = group->avg_gone.silent_ms;
         event->limit_ms = group->avg_gone.limit_ms;

@@ -48,7 +48,6 @@ struct glbp_member {
     uint32_t weight, weight_max;
     uint32_t latency_us;
     struct glbp_claim_ref follows;
-    bool heard_somebody;      /* its `heard` was not empty within the last hellos that count */
     uint32_t unlisted_hellos; /* its hellos since one listed this node; 0: the last did */
     uint32_t empty_hellos;    /* its hellos since one listed anybody */
     /* liveness */
@@ -62,7 +61,6 @@ struct glbp_member {
     uint32_t asks; /* asks since it was last heard directly */
     uint64_t next_ask_ms;
     bool oneway;              /* ONEWAY was told */
-    bool followed_us;         /* as AVG: it followed us at some time */
     uint64_t behind_since_ms; /* our stamp is behind its; GLBP_NEVER_MS: not */
     struct glbp_probing probing;
     bool differs_told; /* CONFIG was told */
@@ -196,7 +194,6 @@ struct glbp_group {
     uint64_t state_since_ms;
     uint64_t state_changes;
     struct glbp_event state_reason;
-    bool started;
     uint64_t listen_ms;   /* entered Listen */
     uint64_t ready_ms;    /* entered Listen from Initial: the preempt delay counts from here */
     uint64_t no_leave_ms; /* gave the role up: does not leave Listen before (section 5) */

@@ -29,8 +29,7 @@ static void revive(struct glbp_group *group, struct glbp_member *member)
     member->alive = true;
     member->believed = true;
     if (member->lost_ms != 0) {
-        uint64_t silent_ms = group->now.mono_ms - member->lost_ms + member->hold_ms;
-        event_of(group, GLBP_EV_MEMBER_BACK, member, silent_ms);
+        event_of(group, GLBP_EV_MEMBER_BACK, member, group->now.mono_ms - member->lost_ms);
     } else {
         event_of(group, GLBP_EV_MEMBER_JOINED, member, 0);
     }
@@ -83,6 +82,13 @@ void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen
         revive(group, member);
 }
 
+static void tell_suspect(struct glbp_group *group, const struct glbp_member *member)
+{
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_SUSPECT);
+    memcpy(event->node, member->node, sizeof(event->node));
+    event->to = member->probing.answered;
+}
+
 static void lose(struct glbp_group *group, struct glbp_member *member)
 {
     member->alive = false;
@@ -96,6 +102,8 @@ static void lose(struct glbp_group *group, struct glbp_member *member)
     group->decide = true;
     if (member->heard_hello) /* one that was only presumed was never there for us */
         event_of(group, GLBP_EV_MEMBER_LOST, member, glbp_member_silent_ms(group, member));
+    if (member->probing.answered)
+        tell_suspect(group, member);
 }
 
 static bool forwards(const struct glbp_table *table, const char *node)
@@ -193,12 +201,10 @@ void glbp_liveness_probe(struct glbp_group *group, const char *node, enum glbp_p
         return; /* heard meanwhile, or no result at all */
     struct glbp_probing *probing = &member->probing;
     bool answered = result == GLBP_PROBE_ANSWERED;
-    if (answered != probing->answered && !member->alive) {
-        struct glbp_event *event = glbp_emit(group, GLBP_EV_SUSPECT);
-        memcpy(event->node, member->node, sizeof(event->node));
-        event->to = answered;
-    }
+    bool turned = answered != probing->answered;
     probing->answered = answered;
+    if (turned && !member->alive)
+        tell_suspect(group, member);
     probing->refused = result == GLBP_PROBE_REFUSED;
     probing->failed_row = answered ? 0 : probing->failed_row + 1;
     group->decide = true;

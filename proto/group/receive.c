@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* ---- checks: none of them changes the group ---- */
+/* ---- checks: what they refuse changes no more than `echo` and `unproven` of the next hello ----
+ */
 
 static bool source_allowed(struct glbp_group *group, const struct glbp_input *in)
 {
@@ -220,7 +221,6 @@ static void begin_incarnation(struct glbp_group *group, struct glbp_member *memb
     member->known_seq = 0;
     member->unlisted_hellos = glbp_listing_hellos(group);
     member->empty_hellos = 1;
-    member->followed_us = false;
     member->behind_since_ms = GLBP_NEVER_MS;
     group->out->members_changed = true;
 }
