@@ -147,6 +147,7 @@ const rows = {
       { unit: 'count', max: 1, least: 1 });
     await withCluster({ n: 3, ...FAST, patch(config, i) {
       patch(config, i);
+      config.groups[0].priority = i === 1 ? 110 : 100; // else the lower of the others preempt too
       config.groups[0].preempt = { enabled: true, delay_ms: 300 };
     } }, (cluster) => times(FEW, async () =>
       preempt.add((await restartAvg(cluster)).takeovers.length)));

@@ -7,9 +7,19 @@ import { crashAvg } from './failover.mjs';
 const IDLE = 2000;
 const PARALLEL = 16;
 
+/** The standby as the AVG names it; it may come a hello after the pools are equal. */
+async function standbyOf(cluster, avg) {
+  for (let tries = 0; tries < 100; tries++) {
+    const { groups: [{ standby }] } = await avg.status();
+    if (standby) return cluster.host(standby);
+    await sleep(50);
+  }
+  throw new Error(`${avg.name} names no standby`);
+}
+
 export async function loadedCrash(cluster) {
   const avg = cluster.avg();
-  const standby = cluster.host(cluster.timeline.world().get(avg.name).status.d.groups[0].standby);
+  const standby = await standbyOf(cluster, avg);
   const third = cluster.others(avg, standby)[0] ?? standby;
   const target = cluster.options.ipv6 ? ip6(standby.i) : ip4(standby.i);
   const tools = [third, standby].map(({ i }) => cluster.tool(i, 'load.mjs', [target, 8080]));
