@@ -8,7 +8,7 @@ for (const path of files((name) => name.endsWith('.mjs')))
   try {
     new SourceTextModule(read(path).replace(/^#!.*/, ''), { identifier: path });
   } catch (error) {
-    const line = /:(\d+)\n/.exec(error.stack)?.[1] ?? 1;
+    const line = error.stack.split(`${path}:`)[1]?.split('\n')[0] ?? 1;
     findings.push({ path, line, text: `does not parse: ${error.message}` });
   }
 finish(findings);
