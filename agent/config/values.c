@@ -114,6 +114,8 @@ const char *glbp_value_group_name(const char *text)
 {
     if (!glbp_node_valid(text, strlen(text)))
         return "is no group name: 1 to 63 of a-z 0-9 . _ -";
+    if (strcmp(text, "all") == 0)
+        return "is what glbpctl takes for every group: give it another name";
     return text[strspn(text, "0123456789")] == '\0'
                ? "is a number: a group's name must not be taken for its id"
                : NULL;
