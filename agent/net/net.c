@@ -187,7 +187,8 @@ static void build_unicast(struct glbp_net *net)
 /* Once each time that the set has been empty for two hellos, since look-ups take a while. */
 static void warn_if_lonely(struct glbp_net *net)
 {
-    if (net->config->transport.multicast || net->unicast.set_n > 0 || ++net->lonely != 2)
+    if (!net->open || net->config->transport.multicast || net->unicast.set_n > 0 ||
+        ++net->lonely != 2)
         return;
     glbp_log(3, "NOSOCKET",
              "no peers: transport.peers is empty, unresolved or only this agent, and there is no "
@@ -195,6 +196,13 @@ static void warn_if_lonely(struct glbp_net *net)
 }
 
 /* ---- The link. ---- */
+
+/* An address that is just coming (IPv6: still being checked) or going. */
+static bool is_passing(int error)
+{
+    return error == UV_EADDRNOTAVAIL || error == UV_ENODEV || error == UV_ENXIO ||
+           error == UV_ENETDOWN;
+}
 
 /* Looks where the agent lives now, and opens the sockets for it if they are not open yet. Returns 0
  * if they are, or if the interface must be waited for; else UV_E*. */
@@ -223,7 +231,8 @@ static int settle(struct glbp_net *net)
         return 0;
     }
     rv = net->open ? 0 : open_sockets(net);
-    say_why(net, rv == 0 ? "" : uv_strerror(rv));
+    if (rv == 0 || is_passing(rv)) /* else the caller of glbp_net_new() says it */
+        say_why(net, rv == 0 ? "" : uv_strerror(rv));
     return rv;
 }
 
@@ -413,13 +422,6 @@ void glbp_net_free(struct glbp_net *net)
     close_sockets(net);
     uv_close((uv_handle_t *)&net->tick, on_handle_closed);
     glbp_watch_close(&net->watch, on_handle_closed);
-}
-
-/* An address that is just coming (IPv6: still being checked) or going. */
-static bool is_passing(int error)
-{
-    return error == UV_EADDRNOTAVAIL || error == UV_ENODEV || error == UV_ENXIO ||
-           error == UV_ENETDOWN;
 }
 
 int glbp_net_new(uv_loop_t *loop, const struct glbp_config *config,

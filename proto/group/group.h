@@ -49,6 +49,7 @@ struct glbp_member {
     uint32_t latency_us;
     struct glbp_claim_ref follows;
     uint32_t unlisted_hellos; /* its hellos since one listed this node; 0: the last did */
+    uint64_t listed_ms;       /* when one listed us last, or when it was first heard */
     uint32_t empty_hellos;    /* its hellos since one listed anybody */
     /* liveness */
     uint64_t alive_ms;  /* the last proof of life dates from here; 0 never */

@@ -126,9 +126,13 @@ static void read_heard(struct glbp_group *group, struct glbp_member *member)
         glbp_sender_vouch(group, &msg->heard[i], group->config.hold_ms);
     }
     member->unlisted_hellos = listed ? 0 : member->unlisted_hellos + 1;
+    if (listed)
+        member->listed_ms = group->now.mono_ms;
     member->empty_hellos = msg->heard_n > 0 ? 0 : member->empty_hellos + 1;
 
-    bool oneway = member->unlisted_hellos > 2 * glbp_listing_hellos(group);
+    /* Hellos come fast after a start: it must have had the time to hear us, too. */
+    bool oneway = member->unlisted_hellos > 2 * glbp_listing_hellos(group) &&
+                  group->now.mono_ms > member->listed_ms + 3 * (uint64_t)member->hello_ms;
     if (oneway == member->oneway)
         return;
     member->oneway = oneway;
@@ -220,6 +224,7 @@ static void begin_incarnation(struct glbp_group *group, struct glbp_member *memb
     member->direct_seq = 0;
     member->known_seq = 0;
     member->unlisted_hellos = glbp_listing_hellos(group);
+    member->listed_ms = group->now.mono_ms;
     member->empty_hellos = 1;
     member->behind_since_ms = GLBP_NEVER_MS;
     group->out->members_changed = true;
