@@ -180,11 +180,13 @@ void sim_check_owners(struct sim_check *check, struct sim_host *host,
 static bool is_another(struct sim_check *check, struct sim_host *host,
                        const struct glbp_table *table, const struct glbp_slot_entry *slot)
 {
-    uint64_t before = check->hosts[host->index].owners[slot->slot];
+    const struct sim_watched *seen = &check->hosts[host->index];
+    uint64_t before = seen->owners[slot->slot];
+    bool own = strcmp(seen->stamp.avg, table->stamp.avg) == 0; /* else of another history */
 
     if (before == 0 || before == name_of(slot->owner))
         return false;
-    for (size_t i = 0; i < table->members_n; i++) {
+    for (size_t i = 0; own && i < table->members_n; i++) {
         if (name_of(table->members[i].node) == before &&
             table->members[i].state == GLBP_MEMBER_LIVE)
             bad(check, host, "S5: a slot is taken from its owner", table, slot);
