@@ -84,8 +84,6 @@ static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *gr
     if (section == NULL)
         return false;
     struct glbp_group_config core = section->core;
-    core.max_members = before->max_members;
-    core.max_forwarders = before->max_forwarders;
     if (section->url_default) /* of the own address, which on_link() knows better */
         memcpy(core.url, before->url, sizeof(core.url));
     glbp_agent_complete(config, &core);
@@ -94,13 +92,6 @@ static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *gr
     input.as.config = &core;
     (void)glbp_agent_step(agent, group, &input);
     return true;
-}
-
-/* Name and label need a restart: the new config goes on with the ones in use. */
-static void keep_identity(const struct glbp_config *before, struct glbp_config *config)
-{
-    memcpy(config->node, before->node, sizeof(config->node));
-    memcpy(config->cluster, before->cluster, sizeof(config->cluster));
 }
 
 static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
@@ -118,8 +109,12 @@ static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
     if (glbp_http_reconfigure(agent->http, config) != 0)
         glbp_log(4, "HTTP", "no memory to apply changed limits: the old ones stay");
     glbp_log_set(config->log_level, config->log_json);
+    if (!used) { /* every group has its section in the new file */
+        glbp_config_free(agent->retired);
+        agent->retired = NULL;
+    }
     if (used && agent->retired == NULL)
-        agent->retired = before; /* the sections of groups that are no more in the file */
+        agent->retired = before; /* for the sections of groups that are no more in the file */
     else
         glbp_config_free(before);
 }
@@ -145,7 +140,7 @@ static const char *apply(struct glbp_agent *agent, struct glbp_reload *reload)
     if (!sections_survive(agent, reload->config))
         return "groups were removed twice: restart the agent to remove groups";
     struct glbp_keychain *keychain;
-    keep_identity(agent->config, reload->config);
+    glbp_config_keep_running(agent->config, reload->config);
     int result = glbp_agent_keychain(reload->config, &keychain);
     if (result != 0)
         return glbp_strerror(result);

@@ -113,3 +113,37 @@ int glbp_config_needs_restart(const struct glbp_config *before, const struct glb
     compare_groups(&diff, before, after);
     return diff.n;
 }
+
+static void swap_text(char **a, char **b)
+{
+    char *text = *a;
+    *a = *b;
+    *b = text;
+}
+
+void glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next)
+{
+    memcpy(next->node, running->node, sizeof(next->node));
+    memcpy(next->cluster, running->cluster, sizeof(next->cluster));
+    swap_text(&next->state_dir, &running->state_dir);
+    swap_text(&next->control, &running->control);
+    next->transport.listen = running->transport.listen;
+    next->http.enabled = running->http.enabled;
+    next->http.listen = running->http.listen;
+    next->http.admin_enabled = running->http.admin_enabled;
+    next->http.admin_listen = running->http.admin_listen;
+    next->http.threads = running->http.threads;
+    next->http.limits.connections = running->http.limits.connections;
+    next->http.limits.per_address = running->http.limits.per_address;
+    next->http.limits.streams = running->http.limits.streams;
+    next->http.limits.polls = running->http.limits.polls;
+    next->http.limits.header_bytes = running->http.limits.header_bytes;
+    for (size_t i = 0; i < next->groups_n; i++) {
+        struct glbp_group_config *core = &next->groups[i].core;
+        const struct glbp_group_section *before = find(running, core->id);
+        if (before == NULL)
+            continue;
+        core->max_members = before->core.max_members;
+        core->max_forwarders = before->core.max_forwarders;
+    }
+}

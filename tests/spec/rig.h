@@ -59,7 +59,7 @@ void say_table(struct rig *rig, struct peer *peer, const struct glbp_table *tabl
 void wait_ms(struct rig *rig, uint64_t ms);
 /* The same, and each of the peers (n of them) says its hello every HELLO ms. */
 void wait_with(struct rig *rig, uint64_t ms, struct peer **peers, size_t n);
-int command(struct rig *rig, enum glbp_command command, uint32_t value);
+int command(struct rig *rig, enum glbp_command what, uint32_t value);
 void answer_probe(struct rig *rig, const char *node, enum glbp_probe_result result);
 void set_link(struct rig *rig, enum glbp_link link);
 void set_health(struct rig *rig, uint32_t decrement, uint32_t unknown, bool drain);
