@@ -7,6 +7,7 @@ import { vetUrl, type UrlRules } from './url.js'
 const HEDGE_MS = 150
 const ANSWER_MS = 2000
 const FIRST_RETRY_MS = 1000
+const FAILURES_TO_TELL = 3
 
 export interface FollowOptions {
   seeds: readonly string[]
@@ -76,6 +77,8 @@ export class Follower {
     const { env } = this.#o
     const refresh = this.acceptor.kept?.refresh_ms ?? 5000
     this.#failures = answered ? 0 : this.#failures + 1
+    if (this.#failures === FAILURES_TO_TELL)
+      this.#tell(`no agent answers (${this.agents().join(', ')}): are they up, and do they allow this origin (CORS)?`)
     const ms = answered ? refresh : Math.min(refresh, FIRST_RETRY_MS * 2 ** (this.#failures - 1))
     // Never sooner than the interval, so that an agent that had nothing newer is left alone that long.
     this.#cancel = env.after(jitter(env, ms * 1.125, 1 / 9) + 1, () => this.poll())
@@ -149,7 +152,7 @@ export class Follower {
     try {
       // no-cache: the browser asks with If-None-Match by itself and shows the kept answer after a 304.
       const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal: abort.signal })
-      if (!answer.ok) throw new Error(`${agent} answered ${answer.status}`)
+      if (!answer.ok) throw new Error(`it answered ${answer.status}`)
       const dropped: string[] = []
       const pool = parsePool(await answer.json(), rules, dropped)
       for (const reason of dropped) this.#tell(`left out of the pool of ${agent}: ${reason}`)
@@ -161,7 +164,8 @@ export class Follower {
       return { pool, doubtful }
     } catch (error) {
       if (this.#preferred === agent) this.#preferred = undefined
-      if (error instanceof Error && error.message.startsWith('the pool')) this.#tell(`${agent}: ${error.message}`)
+      // Whoever is not there is asked again; what answers wrongly is to be mended by somebody.
+      if (error instanceof Error && !/^(Type|Abort)Error$/.test(error.name)) this.#tell(`${agent}: ${error.message}`)
       return undefined
     } finally {
       cancel()

@@ -190,7 +190,8 @@ class Client implements Glbp {
 
   #changed(health: Health): void {
     const gateway = health.view()
-    if (!this.#registry.cutOff) this.#env.warn(`${gateway.url} is ${gateway.alive ? 'back' : gateway.state}`)
+    const hint = health.networkError > 0 ? ': it is down, or does not allow this origin (CORS)' : ''
+    if (!this.#registry.cutOff) this.#env.warn(`${gateway.url} is ${gateway.alive ? 'back' : gateway.state}${hint}`)
     this.#events.emit('change', gateway)
     this.#judge()
   }

@@ -190,6 +190,7 @@ export class Registry {
     this.cutOff = true
     for (const health of this.list) {
       health.dead = health.ejected = false
+      this.version++
       this.#onChange(health)
     }
     return true

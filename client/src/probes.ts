@@ -69,7 +69,8 @@ export class Prober {
       abort.abort()
       this.#busy.delete(health)
     }
-    for (const health of this.#registry.list) if (!this.#timers.has(health)) this.probe(health)
+    // The agents may know that somebody is back before the next probe is due.
+    for (const health of this.#registry.list) if (!health.usable || !this.#timers.has(health)) this.probe(health)
   }
 
   /** Asks one now, unless that is being done. */

@@ -66,6 +66,12 @@ describe('the start', () => {
     await world.pass(6500)
     expect(client.pool).toMatchObject({ term: 1000 })
   })
+  it('with no agent in reach says so, once', async () => {
+    const world = new World()
+    begin(world, { gateways: ['http://g1'] })
+    await world.pass(60_000)
+    expect(world.warnings.filter((text) => /no agent answers.*CORS/.test(text))).toHaveLength(1)
+  })
   it('with nothing at all says so', () => {
     const world = new World()
     expect(() => createGlbp({ env: world.env() })).toThrow(/agents/)
@@ -119,6 +125,7 @@ describe('following', () => {
       for (const agent of ['http://a1', 'http://a2', 'http://a3']) world.hosts.set(agent, { body })
       await world.pass(60_000)
       expect(client.pool!.gateways).toHaveLength(3)
+      expect(world.warnings.filter((text) => text.startsWith('http://a')).length).toBeGreaterThan(0)
       expect(client.pick()).toBeDefined()
     })
   it('learns of other agents, and never drops its seeds', async () => {

@@ -80,6 +80,20 @@ describe('probes', () => {
     expect(glbp!.explain()[1]!.slowStart).toBeGreaterThanOrEqual(0.1)
     expect(world.warnings).toContain('http://g2 is back')
   })
+  it('are sent at once to the dead when the agents have news', async () => {
+    const world = new World()
+    let version = 1
+    cluster(world, () => pool({ version }))
+    await begin(world)
+    world.hosts.set('http://g2', 'down')
+    await world.pass(120_000)
+    const before = probes(world, 2).length
+    world.hosts.set('http://g2', {})
+    version = 2
+    await world.pass(6500)
+    expect(probes(world, 2).length).toBeGreaterThan(before)
+    expect(alive()).toEqual([true, true, true])
+  })
   it('are not needed where a request has just succeeded', async () => {
     const world = new World()
     cluster(world)

@@ -1,5 +1,5 @@
 import {
-  computed, getCurrentScope, inject, onScopeDispose, readonly, shallowRef, triggerRef,
+  computed, getCurrentScope, inject, onScopeDispose, readonly, shallowRef,
   type App, type ComputedRef, type InjectionKey, type Plugin, type Ref,
 } from 'vue'
 import { createGlbp, type Gateway, type Glbp, type GlbpOptions, type Status } from '../index.js'
@@ -30,7 +30,6 @@ function share(glbp: Glbp): Shared {
   const renew = () => {
     pool.value = glbp.gateways
     status.value = glbp.status
-    triggerRef(pool)
   }
   for (const type of ['pool', 'change', 'probe', 'degraded', 'recovered', 'offline'] as const) glbp.on(type, renew)
   return {
