@@ -91,7 +91,8 @@ export class Prober {
     if (!this.#running || !this.#registry.list.includes(health)) return
     const cancel = this.#env.after(this.#pause(health), () => {
       // A request has just shown what a probe would show.
-      if (health.usable && this.#env.now() - health.lastSuccess < this.#interval * 0.8) this.#plan(health)
+      const lately = this.#env.now() - health.lastSuccess < this.#interval * 0.8
+      if (lately && health.usable && !health.failures) this.#plan(health)
       else this.probe(health)
     })
     this.#timers.set(health, cancel)
