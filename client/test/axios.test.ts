@@ -25,7 +25,7 @@ async function settle<T>(world: World, promise: Promise<T>): Promise<T> {
 describe('the axios adapter', () => {
   it('sends path, query, headers and body to a gateway', async () => {
     const { world, http } = setUp()
-    world.hosts.set('http://g1', { body: { ok: 1 } }).set('http://g2', { body: { ok: 1 } }).set('http://g3', { body: { ok: 1 } })
+    for (let k = 1; k <= 3; k++) world.hosts.set(`http://g${k}`, { body: { ok: 1 } })
     const answer = await settle(world, http.post('/api/x', { a: 1 }, { params: { q: 'y' }, headers: { 'X-A': 'b' } }))
     expect(answer.data).toEqual({ ok: 1 })
     const { path, method, init } = world.calls[0]!
@@ -42,6 +42,14 @@ describe('the axios adapter', () => {
     const { world, http } = setUp()
     world.hosts.set('http://g1', 'down').set('http://g3', { status: 503 })
     for (let k = 0; k < 5; k++) expect((await settle(world, http.get('/x'))).data).toBe('g2')
+  })
+  it('warns once where axios-retry stands above it', async () => {
+    const { world, http } = setUp()
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    http.interceptors.request.use((config) => Object.assign(config, { 'axios-retry': { retries: 3 } }))
+    for (let k = 0; k < 3; k++) await settle(world, http.get('/x'))
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/axios-retry/)]])
+    warn.mockRestore()
   })
   it('a status of failure and an abort are axios\'s errors', async () => {
     const { world, http } = setUp()

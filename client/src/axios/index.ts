@@ -7,7 +7,12 @@ import type { Glbp } from '../index.js'
  * path: the gateway is put before it.
  */
 export function glbpAdapter(glbp: Glbp): AxiosAdapter {
+  let told = false
   return (config: InternalAxiosRequestConfig): Promise<AxiosResponse> => {
+    if ('axios-retry' in config && !told) {
+      told = true
+      console.warn('glbp: axios-retry retries what the client has retried already: 3 tries become 12. Remove it.')
+    }
     const env = { ...config.env, fetch: glbp.fetch, Request: null, Response: globalThis.Response }
     const withFetch = { ...config, env } as unknown as InternalAxiosRequestConfig
     return (axios.getAdapter as (name: string, config: unknown) => AxiosAdapter)('fetch', withFetch)(withFetch)
