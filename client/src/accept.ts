@@ -1,0 +1,49 @@
+import { compareStamps, preferPool } from './pool.js'
+import type { Pool } from './types.js'
+
+const POLLS_TO_FORGET = 3
+
+/**
+ * Which table a client keeps (protocol, section 8): the greatest stamp that it saw. When for 3 polls, and at
+ * least 2 hold, nobody served that stamp or a greater one, it is forgotten: the cluster began anew.
+ */
+export class Acceptor {
+  kept: Pool | undefined
+  #without = 0
+  #servedAt = 0
+
+  /** Takes a table without asking: the first one, from storage or a server. */
+  adopt(pool: Pool, now: number): void {
+    this.kept = pool
+    this.#without = 0
+    this.#servedAt = now
+  }
+
+  /**
+   * Judges one poll.
+   * @param served the tables that agents answered with, at least one.
+   * @returns the table to use if it is another one.
+   */
+  poll(served: readonly Pool[], now: number): Pool | undefined {
+    const best = served.reduce((a, b) => (preferPool(b, a) > 0 ? b : a))
+    const kept = this.kept
+    if (kept) {
+      if (served.some((pool) => compareStamps(pool, kept) >= 0)) {
+        this.#without = 0
+        this.#servedAt = now
+      } else {
+        this.#without++
+      }
+      const forgotten = this.#without >= POLLS_TO_FORGET && now - this.#servedAt >= 2 * kept.hold_ms
+      const newer = compareStamps(best, kept)
+      if (newer === 0 || (newer < 0 && !forgotten && !outranks(best, kept))) return undefined
+    }
+    this.adopt(best, now)
+    return best
+  }
+}
+
+/** A table of a majority, or one that is not lone, replaces a lesser one even when its stamp is lower. */
+function outranks(a: Pool, b: Pool): boolean {
+  return a.majority !== b.majority ? a.majority : b.lone && !a.lone
+}

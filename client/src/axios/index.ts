@@ -1,0 +1,20 @@
+import axios, { type AxiosAdapter, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios'
+import type { Glbp } from '../index.js'
+
+/**
+ * An axios adapter around a client: `axios.create({ adapter: glbpAdapter(glbp) })`. It is axios's own fetch adapter
+ * on the client's fetch, so that time-outs, progress, cancelling and errors stay axios's. Leave `baseURL` empty, or a
+ * path: the gateway is put before it.
+ */
+export function glbpAdapter(glbp: Glbp): AxiosAdapter {
+  let told = false
+  return (config: InternalAxiosRequestConfig): Promise<AxiosResponse> => {
+    if ('axios-retry' in config && !told) {
+      told = true
+      console.warn('glbp: axios-retry retries what the client has retried already: 3 tries become 12. Remove it.')
+    }
+    const env = { ...config.env, fetch: glbp.fetch, Request: null, Response: globalThis.Response }
+    const withFetch = { ...config, env } as unknown as InternalAxiosRequestConfig
+    return (axios.getAdapter as (name: string, config: unknown) => AxiosAdapter)('fetch', withFetch)(withFetch)
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  computed, getCurrentScope, inject, onScopeDispose, readonly, shallowRef,
+  type App, type ComputedRef, type InjectionKey, type Plugin, type Ref,
+} from 'vue'
+import { createGlbp, type Gateway, type Glbp, type GlbpOptions, type Status } from '../index.js'
+
+/** What a component gets. */
+export interface UseGlbp {
+  /** All gateways; renewed with each change, probe and pool. */
+  gatewayPool: Readonly<Ref<readonly Gateway[]>>
+  /** Who would be the best now. */
+  activeGateway: ComputedRef<Gateway | undefined>
+  aliveCount: ComputedRef<number>
+  status: Readonly<Ref<Status>>
+  /** The gateway for the next request; not a computed one, which would be the same each time. */
+  getGateway(key?: string): Gateway
+  fetch: Glbp['fetch']
+}
+
+interface Shared {
+  glbp: Glbp
+  use: UseGlbp
+}
+
+export const glbpKey: InjectionKey<Shared> = Symbol('glbp')
+
+function share(glbp: Glbp): Shared {
+  const pool = shallowRef<readonly Gateway[]>(glbp.gateways)
+  const status = shallowRef(glbp.status)
+  const renew = () => {
+    pool.value = glbp.gateways
+    status.value = glbp.status
+  }
+  for (const type of ['pool', 'change', 'probe', 'degraded', 'recovered', 'offline'] as const) glbp.on(type, renew)
+  return {
+    glbp,
+    use: {
+      gatewayPool: pool,
+      // Depends on the pool, so that it is found anew when that was renewed.
+      activeGateway: computed(() => (pool.value.length ? glbp.active : undefined)),
+      aliveCount: computed(() => pool.value.filter(({ alive }) => alive).length),
+      status: readonly(status),
+      getGateway: (key) => glbp.pick(key),
+      fetch: glbp.fetch,
+    },
+  }
+}
+
+/** `app.use(createGlbpPlugin({ agents: […] }))`; takes a client that exists already as well. */
+export function createGlbpPlugin(options: GlbpOptions | Glbp): Plugin {
+  return {
+    install(app: App) {
+      app.provide(glbpKey, share('pick' in options ? options : createGlbp(options)))
+    },
+  }
+}
+
+/** The pool in a component. It is followed as long as at least one scope uses it; never on a server. */
+export function useGLBP(): UseGlbp {
+  const shared = inject(glbpKey, undefined)
+  if (!shared) throw new Error('useGLBP: no client: call app.use(createGlbpPlugin({ agents: [...] })) first')
+  if (typeof window !== 'undefined' && getCurrentScope()) {
+    shared.glbp.start()
+    onScopeDispose(() => shared.glbp.stop())
+  }
+  return shared.use
+}

@@ -1,0 +1,109 @@
+import { vi } from 'vitest'
+import type { Env, GlbpOptions, Pool } from '../src/types.js'
+
+/** How a url answers: an answer, `down` (a network error) or `stall` (no answer at all). */
+export type Answer = { status?: number; body?: unknown; ms?: number; headers?: Record<string, string> } | 'down' | 'stall'
+export type Handler = Answer | ((request: { method: string; path: string; init: RequestInit }) => Answer)
+
+/** A network with a clock that stands still, and chance from a seed. */
+export class World {
+  readonly hosts = new Map<string, Handler>()
+  readonly calls: { origin: string; path: string; method: string; at: number; init: RequestInit }[] = []
+  readonly warnings: string[] = []
+  readonly kept = new Map<string, string>()
+  open = 0
+  /** Listeners that are on some signal given to fetch. */
+  listeners = 0
+  page: Env['page']
+  #seed: number
+
+  constructor(seed = 1) {
+    this.#seed = seed
+    if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+  }
+
+  env(): Partial<Env> {
+    return {
+      fetch: (input, init) => this.#fetch(String(input), init ?? {}),
+      random: () => this.random(),
+      storage: () => ({
+        getItem: (key) => this.kept.get(key) ?? null,
+        setItem: (key, text) => void this.kept.set(key, text),
+      }),
+      warn: (text) => this.warnings.push(text),
+      page: this.page,
+    }
+  }
+
+  options(more: Partial<GlbpOptions> = {}): GlbpOptions {
+    return { agents: ['http://a1/pool/web', 'http://a2/pool/web', 'http://a3/pool/web'], env: this.env(), ...more }
+  }
+
+  /** mulberry32 */
+  random(): number {
+    let t = (this.#seed = (this.#seed + 0x6d2b79f5) | 0)
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  count(origin: string, path?: RegExp): number {
+    return this.calls.filter((call) => call.origin === origin && (!path || path.test(call.path))).length
+  }
+
+  async pass(ms: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(ms)
+  }
+
+  #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { origin, pathname, search } = new URL(url)
+    const path = pathname + search
+    const method = init.method ?? 'GET'
+    this.calls.push({ origin, path, method, at: Date.now(), init })
+    const handler = this.hosts.get(origin) ?? 'down'
+    const answer = typeof handler === 'function' ? handler({ method, path, init }) : handler
+    const { signal } = init
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      this.open++
+      const timer = answer === 'stall' ? undefined : setTimeout(() => {
+        done()
+        if (answer === 'down') return reject(new TypeError('Failed to fetch'))
+        const { status = 200, body = '', headers = {} } = answer
+        const text = typeof body === 'string' ? body : JSON.stringify(body)
+        resolve(new Response(method === 'HEAD' || status === 204 ? null : text, { status, headers }))
+      }, answer === 'down' ? 1 : (answer.ms ?? 2))
+      const onAbort = () => {
+        done()
+        reject(signal!.reason)
+      }
+      const done = () => {
+        clearTimeout(timer)
+        this.open--
+        this.listeners--
+        signal?.removeEventListener('abort', onAbort)
+      }
+      this.listeners++
+      signal?.addEventListener('abort', onAbort)
+    })
+  }
+}
+
+export function pool(more: Partial<Pool> & { weights?: number[]; urls?: string[] } = {}): Pool {
+  const { weights = [100, 100, 100], urls = weights.map((_, k) => `http://g${k + 1}`), ...rest } = more
+  return {
+    group: 'web', id: 10, term: 1000, avg: 'bff-1', version: 1, standby: 'bff-2', load_balancing: 'weighted',
+    members: 3, majority: true, lone: false, degraded: false, refresh_ms: 5000, hold_ms: 3500,
+    gateways: weights.map((weight, k) => ({
+      slot: k + 1, id: `bff-${k + 1}`, owner: `bff-${k + 1}`, url: urls[k]!, weight, alive: true, latency: 2,
+      state: 'active',
+    })),
+    agents: [], ...rest,
+  }
+}
+
+/** Three agents that serve `served()`, three gateways that answer 200 and say who they are. */
+export function cluster(world: World, served: () => Pool = () => pool(), gateways = 3): void {
+  for (let k = 1; k <= 3; k++) world.hosts.set(`http://a${k}`, () => ({ body: served() }))
+  for (let k = 1; k <= gateways; k++) world.hosts.set(`http://g${k}`, { body: `g${k}` })
+}
