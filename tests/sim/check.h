@@ -64,6 +64,7 @@ struct sim_check {
     bool settled;        /* the bound is over: nothing may change any more */
     uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */
     uint32_t heir;       /* the standby that will */
+    uint32_t giver;      /* that AVG: its word may be some ms late, so it must not be stopped */
 };
 
 void sim_check_init(struct sim_check *check, struct sim_world *world);
