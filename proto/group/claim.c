@@ -89,8 +89,8 @@ static bool claim_of(const struct glbp_group *group, const struct glbp_member *m
                      struct glbp_claim *ret)
 {
     if (member->self || !member->heard_hello || member->state != GLBP_ACTIVE ||
-        !member->follows.present || member->follows.id != member->id || member->empty_hellos > 0 ||
-        !avg_lives(group, member))
+        !member->follows.present || member->follows.id != member->id ||
+        member->empty_hellos >= glbp_listing_hellos(group) || !avg_lives(group, member))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member))
         return false;

@@ -225,7 +225,7 @@ static void begin_incarnation(struct glbp_group *group, struct glbp_member *memb
     member->known_seq = 0;
     member->unlisted_hellos = glbp_listing_hellos(group);
     member->listed_ms = group->now.mono_ms;
-    member->empty_hellos = 1;
+    member->empty_hellos = glbp_listing_hellos(group);
     member->behind_since_ms = GLBP_NEVER_MS;
     group->out->members_changed = true;
 }
