@@ -117,9 +117,9 @@ void glbp_config_free(struct glbp_config *config);
 int glbp_config_needs_restart(const struct glbp_config *before, const struct glbp_config *after,
                               FILE *out);
 
-/* Carries what needs a restart from the config in use over into one that is to follow it, so that it
- * says what is running and the next reload compares with that. Strings change places: both configs
- * stay whole. Groups are matched by id. */
+/* Carries what needs a restart from the config in use over into one that is to follow it, so that
+ * it says what is running and the next reload compares with that. Strings change places: both
+ * configs stay whole. Groups are matched by id. */
 void glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next);
 
 /* Prints the table of keys: as Markdown for the README, or as mdoc for the man page. */
