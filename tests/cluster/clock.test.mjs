@@ -5,7 +5,7 @@ import { converged, moves, takeovers } from './lib/predicates.mjs';
 import { now, sleep } from './lib/sh.mjs';
 
 // Timers that a busy machine cannot break: what must not change is told from noise.
-const CALM = { hello: 200, hold: 1500 };
+const CALM = { hello: 200, hold: 3000 };
 const HOUR = 3600;
 const STEPS = [['+1 h', HOUR], ['-1 h', -HOUR], ['+10 years', 10 * 365 * 24 * HOUR]];
 

@@ -59,7 +59,7 @@ class Host {
     this.env = {
       LD_PRELOAD: FAKETIME, FAKETIME_TIMESTAMP_FILE: this.clockFile, FAKETIME_NO_CACHE: '1',
       DONT_FAKE_MONOTONIC: '1',
-      ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:verify_asan_link_order=0`,
+      ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:verify_asan_link_order=0:detect_leaks=0`,
     };
   }
 
