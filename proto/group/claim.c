@@ -123,6 +123,16 @@ static bool is_past(const struct glbp_group *group, uint64_t id)
     return false;
 }
 
+/* The AVG that `member` follows, by name: its stamp has the name if it is of that claim. Of two
+ * claims with one term it may be of the other, which a member known under another id shows. */
+static const char *reported_name(struct glbp_group *group, const struct glbp_member *member)
+{
+    const struct glbp_member *named = glbp_member_find(group, member->stamp.avg);
+    bool other =
+        named != NULL && (named->heard_hello || named->self) && named->id != member->follows.id;
+    return member->stamp.term == member->follows.term && !other ? member->stamp.avg : "";
+}
+
 /* What `member` reports of an AVG that is not heard itself (key 20). */
 static bool claim_reported(struct glbp_group *group, const struct glbp_member *member,
                            struct glbp_claim *ret)
@@ -148,10 +158,8 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     ret->id = member->follows.id;
     ret->term = member->follows.term;
     ret->alive_ms = avg != NULL && avg->heard_hello ? avg->alive_ms : reported_alive_ms(member);
-    if (avg != NULL)
-        memcpy(ret->node, avg->node, sizeof(ret->node));
-    else if (member->stamp.term == member->follows.term)
-        memcpy(ret->node, member->stamp.avg, sizeof(ret->node));
+    const char *name = avg != NULL ? avg->node : reported_name(group, member);
+    memcpy(ret->node, name, strlen(name) + 1);
     return strcmp(ret->node, group->node) != 0; /* an earlier incarnation of this very node */
 }
 
@@ -246,6 +254,20 @@ static void win(struct glbp_group *group, const struct glbp_claim *loser)
         raise_term(group, loser->term);
 }
 
+/* Two claimed one term, and we hold a table of the one that lost: it may be the greater one by
+ * name, so the winner has to go above it. It learns of that by the highest term that we have seen.
+ */
+static void see_tie(struct glbp_group *group)
+{
+    const struct glbp_stamp *held = &group->table.stamp;
+    const struct glbp_claim *claim = &group->follow;
+    if (!claim->present || claim->term != held->term || claim->term != group->term_seen)
+        return;
+    bool own = strcmp(held->avg, group->node) == 0;
+    if (own || (claim->node[0] != '\0' && strcmp(held->avg, claim->node) != 0))
+        group->term_seen = claim->term + 1;
+}
+
 void glbp_claim_settle(struct glbp_group *group)
 {
     struct glbp_claim best = greatest_claim(group);
@@ -254,6 +276,7 @@ void glbp_claim_settle(struct glbp_group *group)
     group->rival.present = false;
     if (group->state != GLBP_ACTIVE) {
         follow(group, &best);
+        see_tie(group);
         return;
     }
     if (group->lone && group->first_follower_ms != 0 &&

@@ -233,6 +233,13 @@ static uint32_t retiring_left_ms(const struct glbp_group_config *config)
     return config->redirect_ms > 0 ? config->timeout_ms - config->redirect_ms : 0;
 }
 
+static enum glbp_slot_state serving_state(const struct glbp_tally *forwarder)
+{
+    if (!forwarder->live)
+        return GLBP_SLOT_SUSPECT;
+    return is_draining(forwarder->member) ? GLBP_SLOT_DRAINING : GLBP_SLOT_ACTIVE;
+}
+
 static enum glbp_slot_state state_of(const struct glbp_group *group, uint32_t remaining_ms,
                                      const struct glbp_slot_clock *clock)
 {
@@ -240,9 +247,7 @@ static enum glbp_slot_state state_of(const struct glbp_group *group, uint32_t re
         return GLBP_SLOT_DOWN;
     if (clock->kind == GLBP_CLOCK_REMOVAL && remaining_ms <= retiring_left_ms(&group->config))
         return GLBP_SLOT_RETIRING;
-    if (!clock->forwarder->live)
-        return GLBP_SLOT_SUSPECT;
-    return is_draining(clock->forwarder->member) ? GLBP_SLOT_DRAINING : GLBP_SLOT_ACTIVE;
+    return serving_state(clock->forwarder);
 }
 
 /* When the slot changes by its clock alone. */
@@ -270,13 +275,31 @@ static uint64_t settle_states(struct glbp_group *group)
         slot->remaining_ms = runs ? (uint32_t)(clock->deadline_ms - now_ms) : 0;
         slot->state = (uint8_t)state_of(group, slot->remaining_ms, clock);
         slot->latency_us = clock->forwarder != NULL ? clock->forwarder->member->latency_us : 0;
-        if (clock->forwarder != NULL && slot->state != GLBP_SLOT_RETIRING)
-            clock->forwarder->shared++;
         uint64_t at_ms = due_ms(group, slot->remaining_ms, clock);
         if (at_ms < next_ms)
             next_ms = at_ms;
     }
     return next_ms;
+}
+
+/* Counts for each forwarder the slots that are handed out. Where all that serve are retiring (their
+ * number is max_forwarders, and live spares wait for one), they are handed out on. */
+static void settle_retiring(struct glbp_group *group)
+{
+    struct glbp_table *draft = &group->draft;
+    bool handed_out = false;
+    for (size_t i = 0; i < draft->slots_n && !handed_out; i++)
+        handed_out =
+            group->clocks[i].forwarder != NULL && draft->slots[i].state != GLBP_SLOT_RETIRING;
+    for (size_t i = 0; i < draft->slots_n; i++) {
+        struct glbp_slot_clock *clock = &group->clocks[i];
+        if (clock->forwarder == NULL)
+            continue;
+        if (!handed_out)
+            draft->slots[i].state = (uint8_t)serving_state(clock->forwarder);
+        if (draft->slots[i].state != GLBP_SLOT_RETIRING)
+            clock->forwarder->shared++;
+    }
 }
 
 /* A member's weight over the slots that it forwards (http.md, shares): floor first, what remains
@@ -304,6 +327,7 @@ uint64_t glbp_slots_decide(struct glbp_group *group)
     settle_forwarders(group);
     take_over(group);
     uint64_t next_ms = settle_states(group);
+    settle_retiring(group);
     share_weights(group);
     return next_ms;
 }

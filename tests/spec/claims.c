@@ -57,6 +57,16 @@ START_TEST(s5_equal_terms_are_decided_by_rank)
 }
 END_TEST
 
+START_TEST(s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it)
+{
+    a.msg.priority = 101;
+    meet(0, 0);
+    wait_ms(&rig, 10);
+    ck_assert_uint_eq(rig.hello.stamp.term, a.msg.follows.term); /* ours, of the same term as a's */
+    ck_assert_uint_eq(rig.hello.term, a.msg.follows.term + 1);
+}
+END_TEST
+
 START_TEST(s5_a_minority_claim_loses_and_the_winner_raises_its_term)
 {
     meet(+1000, GLBP_CLAIM_MINORITY);
@@ -280,6 +290,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_the_greater_term_wins);
     tcase_add_test(tcase, s5_the_lower_term_loses_and_is_answered_at_once);
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
+    tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);

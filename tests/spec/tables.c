@@ -331,6 +331,31 @@ START_TEST(s7_slots_outlive_avgs)
 }
 END_TEST
 
+START_TEST(s6_a_retiring_slot_is_handed_out_while_no_other_is)
+{
+    rig_close(&rig);
+    rig_prepare(&rig);
+    rig.config.max_forwarders = 1;
+    rig_open(&rig);
+    a = peer_of("a", 1);
+    struct glbp_table table = table_of("a", WALL + 1, 1, 1);
+    (void)strcpy(members[0].node, "a");
+    (void)strcpy(members[0].url, "http://10.0.0.1:3000");
+    (void)strcpy(slots[0].owner, "a");
+    (void)strcpy(slots[0].forwarder, "a");
+    stand_by(&rig, &a);
+    say_table(&rig, &a, &table);
+    (void)say_resign(&rig, &a);
+    wait_ms(&rig, 61 * HELLO); /* beyond redirect */
+    ck_assert_uint_eq(held()->slots_n, 1);
+    ck_assert_str_eq(held()->slots[0].forwarder, "m");
+    ck_assert_int_eq(held()->slots[0].state, GLBP_SLOT_ACTIVE);
+    ck_assert_uint_eq(held()->slots[0].share, 100);
+    wait_ms(&rig, 540 * HELLO); /* and beyond timeout: the number is m's now */
+    ck_assert_str_eq(held()->slots[0].owner, "m");
+}
+END_TEST
+
 TCase *tables_case(void)
 {
     TCase *tcase = tcase_create("7 tables");
@@ -352,5 +377,6 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_a_table_beyond_the_caps_is_refused);
     tcase_add_test(tcase, s7_a_kept_table_is_served_but_never_evidence_of_life);
     tcase_add_test(tcase, s7_slots_outlive_avgs);
+    tcase_add_test(tcase, s6_a_retiring_slot_is_handed_out_while_no_other_is);
     return tcase;
 }
