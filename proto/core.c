@@ -197,6 +197,8 @@ static int take_config(struct glbp_group *group, const struct glbp_group_config 
         config->max_forwarders != group->config.max_forwarders)
         return GLBP_E_ARG;
     group->config = *config; /* an equal one makes no version and no transition */
+    for (size_t i = 0; i < group->members_n; i++)
+        group->members[i].urls_good = false; /* url_allow may be another */
     sync_self(group);
     group->decide = true;
     glbp_hello_soon(group, 0);

@@ -45,6 +45,7 @@ struct glbp_member {
     struct glbp_stamp stamp;
     char url[GLBP_URL_SIZE];
     char agent_url[GLBP_URL_SIZE];
+    bool urls_good; /* both were found good by the present url_allow */
     uint32_t weight, weight_max;
     uint32_t latency_us;
     struct glbp_claim_ref follows;
@@ -250,11 +251,13 @@ struct glbp_group {
     size_t members_n;            /* self included */
     struct glbp_member *members; /* max_members */
     size_t self_at;              /* index of this node's own record */
+    size_t found_at;             /* … and of the one found last */
     uint64_t *ids;               /* of members[i], for a fast search */
     uint64_t liveness_ms;        /* no member is due to be asked, probed or lost before */
     bool probes_due;             /* some member is to be probed */
     size_t senders_n;
     struct glbp_sender *senders; /* 4 x max_members */
+    size_t sender_at;            /* index of the one found last */
     uint64_t forgotten;          /* greatest incarnation forgotten */
     struct glbp_unproven unproven[GLBP_UNPROVEN_MAX];
     size_t unproven_n;

@@ -17,12 +17,22 @@ static size_t lower_bound(const struct glbp_group *group, const char *node)
     return low;
 }
 
+static bool is_at(const struct glbp_group *group, size_t at, const char *node)
+{
+    return at < group->members_n && strcmp(group->members[at].node, node) == 0;
+}
+
+/* A datagram asks for its sender several times, and a walk through the table for one after the
+ * other: so the one found last and the one behind it are looked at first. */
 struct glbp_member *glbp_member_find(struct glbp_group *group, const char *node)
 {
-    size_t at = lower_bound(group, node);
-    if (at < group->members_n && strcmp(group->members[at].node, node) == 0)
-        return &group->members[at];
-    return NULL;
+    size_t at = group->found_at;
+    if (!is_at(group, at, node) && !is_at(group, ++at, node))
+        at = lower_bound(group, node);
+    if (!is_at(group, at, node))
+        return NULL;
+    group->found_at = at;
+    return &group->members[at];
 }
 
 struct glbp_member *glbp_member_find_id(struct glbp_group *group, uint64_t id)

@@ -16,16 +16,26 @@ static bool source_allowed(struct glbp_group *group, const struct glbp_input *in
     return false;
 }
 
+/* The member said the same two before, and they were found good by the rules that hold now. */
+static bool urls_are_known(struct glbp_group *group)
+{
+    const struct glbp_message *msg = &group->msg;
+    const struct glbp_member *member = glbp_member_find(group, msg->node);
+    return member != NULL && member->urls_good && strcmp(member->url, msg->url) == 0 &&
+           strcmp(member->agent_url, msg->agent_url) == 0;
+}
+
 static enum glbp_reject check_urls(struct glbp_group *group)
 {
     const struct glbp_message *msg = &group->msg;
     const struct glbp_group_config *config = &group->config;
-    if (msg->kind == GLBP_HELLO) {
-        bool good = glbp_url_allowed(config, msg->url) &&
-                    (msg->agent_url[0] == '\0' || glbp_url_allowed(config, msg->agent_url));
-        return good ? GLBP_ACCEPTED : GLBP_REJECT_URL;
-    }
-    return msg->kind == GLBP_SLICE ? glbp_replicate_check(group) : GLBP_ACCEPTED;
+    if (msg->kind == GLBP_SLICE)
+        return glbp_replicate_check(group);
+    if (msg->kind != GLBP_HELLO || urls_are_known(group))
+        return GLBP_ACCEPTED;
+    bool good = glbp_url_allowed(config, msg->url) &&
+                (msg->agent_url[0] == '\0' || glbp_url_allowed(config, msg->agent_url));
+    return good ? GLBP_ACCEPTED : GLBP_REJECT_URL;
 }
 
 static bool has_room(struct glbp_group *group)
@@ -103,6 +113,7 @@ static void copy_said(struct glbp_group *group, struct glbp_member *member)
     member->term = msg->term;
     memcpy(member->url, msg->url, sizeof(member->url));
     memcpy(member->agent_url, msg->agent_url, sizeof(member->agent_url));
+    member->urls_good = true;
     member->weight = msg->weight;
     member->weight_max = msg->weight_max;
     member->latency_us = msg->latency_us;

@@ -21,10 +21,13 @@ static size_t lower_bound(const struct glbp_group *group, const char *node)
 
 static struct glbp_sender *find(struct glbp_group *group, const char *node)
 {
-    size_t at = lower_bound(group, node);
-    if (at < group->senders_n && strcmp(group->senders[at].node, node) == 0)
-        return &group->senders[at];
-    return NULL;
+    size_t at = group->sender_at; /* asked for twice in a row, mostly */
+    if (at >= group->senders_n || strcmp(group->senders[at].node, node) != 0)
+        at = lower_bound(group, node);
+    if (at >= group->senders_n || strcmp(group->senders[at].node, node) != 0)
+        return NULL;
+    group->sender_at = at;
+    return &group->senders[at];
 }
 
 /* Forgets the sender that was silent for the longest time. Its incarnation raises the floor, so

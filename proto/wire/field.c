@@ -35,14 +35,14 @@ void glbp_field_read_url(struct glbp_mp *mp, size_t least, char *ret)
 {
     const char *url;
     size_t len = glbp_mp_str(mp, GLBP_URL_MAX, &url);
+    bool visible = true;
 
-    if (len < least)
-        glbp_mp_fail(mp, GLBP_REJECT_RANGE);
     /* no blank, control character or byte of a multibyte character: it goes into logs, JSON and
      * headers as it stands. What url_allow says of it is for proto/group. */
     for (size_t i = 0; i < len; i++)
-        if (url[i] < 0x21 || url[i] > 0x7e)
-            glbp_mp_fail(mp, GLBP_REJECT_RANGE);
+        visible &= url[i] >= 0x21 && url[i] <= 0x7e;
+    if (len < least || !visible)
+        glbp_mp_fail(mp, GLBP_REJECT_RANGE);
     copy(ret, url, len);
 }
 

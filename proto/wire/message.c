@@ -170,35 +170,48 @@ static void read_agent_url(struct glbp_mp *mp, struct glbp_message *ret)
 #define RESIGN (1U << GLBP_RESIGN)
 #define ALL    (HELLO | SLICE | RESIGN)
 
-/* What each key is read with, which kinds carry it, and which must. A key that its kind does not
- * carry is skipped like an unknown one. */
+/* What each key is read with, and which kinds carry it. A key that its kind does not carry is
+ * skipped like an unknown one. */
 static const struct field {
     void (*read)(struct glbp_mp *mp, struct glbp_message *ret);
-    unsigned carried, required;
+    unsigned carried;
 } FIELDS[GLBP_FIELDS] = {
-    [GLBP_FIELD_KIND] = {read_kind, ALL, ALL},
-    [GLBP_FIELD_GROUP] = {read_group, ALL, ALL},
-    [GLBP_FIELD_NODE] = {read_node, ALL, ALL},
-    [GLBP_FIELD_INCARNATION] = {read_incarnation, ALL, ALL},
-    [GLBP_FIELD_SEQ] = {read_seq, ALL, ALL},
-    [GLBP_FIELD_STATE] = {read_state, HELLO, HELLO},
-    [GLBP_FIELD_PRIORITY] = {read_priority, HELLO, HELLO},
-    [GLBP_FIELD_HELLO_MS] = {read_hello_ms, HELLO, HELLO},
-    [GLBP_FIELD_HOLD_MS] = {read_hold_ms, HELLO, HELLO},
-    [GLBP_FIELD_ADDR] = {read_addr, HELLO | SLICE, HELLO | SLICE},
-    [GLBP_FIELD_FLAGS] = {read_flags, HELLO, HELLO},
-    [GLBP_FIELD_TERM] = {read_term, HELLO | SLICE, HELLO | SLICE},
-    [GLBP_FIELD_STAMP] = {read_stamp, HELLO | SLICE, HELLO | SLICE},
-    [GLBP_FIELD_URL] = {read_url, HELLO, HELLO},
-    [GLBP_FIELD_WEIGHT] = {read_weight, HELLO, HELLO},
-    [GLBP_FIELD_LATENCY_US] = {read_latency_us, HELLO, 0},
-    [GLBP_FIELD_HEARD] = {read_heard, HELLO, 0},
-    [GLBP_FIELD_SLICE] = {glbp_slice_read, SLICE, SLICE},
-    [GLBP_FIELD_ASK] = {read_ask, HELLO, 0},
-    [GLBP_FIELD_FOLLOWS] = {read_follows, HELLO, 0}, /* required of an Active */
-    [GLBP_FIELD_UNPROVEN] = {read_unproven, HELLO, 0},
-    [GLBP_FIELD_ECHO] = {read_echo, HELLO, 0},
-    [GLBP_FIELD_AGENT_URL] = {read_agent_url, HELLO, 0},
+    [GLBP_FIELD_KIND] = {read_kind, ALL},
+    [GLBP_FIELD_GROUP] = {read_group, ALL},
+    [GLBP_FIELD_NODE] = {read_node, ALL},
+    [GLBP_FIELD_INCARNATION] = {read_incarnation, ALL},
+    [GLBP_FIELD_SEQ] = {read_seq, ALL},
+    [GLBP_FIELD_STATE] = {read_state, HELLO},
+    [GLBP_FIELD_PRIORITY] = {read_priority, HELLO},
+    [GLBP_FIELD_HELLO_MS] = {read_hello_ms, HELLO},
+    [GLBP_FIELD_HOLD_MS] = {read_hold_ms, HELLO},
+    [GLBP_FIELD_ADDR] = {read_addr, HELLO | SLICE},
+    [GLBP_FIELD_FLAGS] = {read_flags, HELLO},
+    [GLBP_FIELD_TERM] = {read_term, HELLO | SLICE},
+    [GLBP_FIELD_STAMP] = {read_stamp, HELLO | SLICE},
+    [GLBP_FIELD_URL] = {read_url, HELLO},
+    [GLBP_FIELD_WEIGHT] = {read_weight, HELLO},
+    [GLBP_FIELD_LATENCY_US] = {read_latency_us, HELLO},
+    [GLBP_FIELD_HEARD] = {read_heard, HELLO},
+    [GLBP_FIELD_SLICE] = {glbp_slice_read, SLICE},
+    [GLBP_FIELD_ASK] = {read_ask, HELLO},
+    [GLBP_FIELD_FOLLOWS] = {read_follows, HELLO},
+    [GLBP_FIELD_UNPROVEN] = {read_unproven, HELLO},
+    [GLBP_FIELD_ECHO] = {read_echo, HELLO},
+    [GLBP_FIELD_AGENT_URL] = {read_agent_url, HELLO},
+};
+
+#define KEYS(first, last) ((UINT32_C(2) << (last)) - (UINT32_C(1) << (first)))
+
+/* The keys that each kind must carry, by their bits; besides, an Active must carry `follows`. */
+static const uint32_t REQUIRED[] = {
+    [GLBP_HELLO] = KEYS(GLBP_FIELD_KIND, GLBP_FIELD_SEQ) | /* 0..4, 6..15 */
+                   KEYS(GLBP_FIELD_STATE, GLBP_FIELD_WEIGHT),
+    [GLBP_SLICE] = KEYS(GLBP_FIELD_KIND, GLBP_FIELD_SEQ) | /* 0..4, 10, 12, 13, 18 */
+                   KEYS(GLBP_FIELD_ADDR, GLBP_FIELD_ADDR) |
+                   KEYS(GLBP_FIELD_TERM, GLBP_FIELD_STAMP) |
+                   KEYS(GLBP_FIELD_SLICE, GLBP_FIELD_SLICE),
+    [GLBP_RESIGN] = KEYS(GLBP_FIELD_KIND, GLBP_FIELD_SEQ), /* 0..4 */
 };
 
 _Static_assert(GLBP_FIELDS <= 32, "the set of keys seen is 32 bits");
@@ -231,9 +244,8 @@ static uint32_t read_fields(struct glbp_mp *mp, struct glbp_message *ret)
 /* What only the whole message shows. */
 static enum glbp_reject check_whole(const struct glbp_message *msg, uint32_t seen)
 {
-    for (unsigned key = 0; key < GLBP_FIELDS; key++)
-        if ((FIELDS[key].required & 1U << msg->kind) != 0 && (seen >> key & 1) == 0)
-            return GLBP_REJECT_MISSING;
+    if ((REQUIRED[msg->kind] & ~seen) != 0)
+        return GLBP_REJECT_MISSING;
     if (msg->kind == GLBP_HELLO) {
         if (msg->state == GLBP_ACTIVE && !msg->follows.present)
             return GLBP_REJECT_MISSING;

@@ -24,8 +24,19 @@ void glbp_mp_init(struct glbp_mp *mp, const uint8_t *bytes, size_t len, unsigned
 /* Records a fault, unless there is one already. */
 void glbp_mp_fail(struct glbp_mp *mp, enum glbp_reject error);
 
+/* Only for glbp_mp_uint(): an integer that is more than one byte. */
+uint64_t glbp_mp_uint_wide(struct glbp_mp *mp, uint64_t min, uint64_t max);
+
 /* An integer of min..max in any encoding that msgpack has (a negative one is out of range). */
-uint64_t glbp_mp_uint(struct glbp_mp *mp, uint64_t min, uint64_t max);
+static inline uint64_t glbp_mp_uint(struct glbp_mp *mp, uint64_t min, uint64_t max)
+{
+    const uint8_t *at = mp->in.at;
+
+    if (at == mp->in.end || *at >= 0x80 || *at < min || *at > max)
+        return glbp_mp_uint_wide(mp, min, max);
+    mp->in.at++;
+    return *at;
+}
 
 /* A str of at most `max` bytes, in any of its encodings. *ret points into what is read, "" after a
  * fault. Returns its length. */

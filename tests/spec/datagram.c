@@ -266,6 +266,20 @@ START_TEST(s7_a_url_that_is_not_allowed_is_refused)
     (void)strcpy(b.msg.url, "javascript:alert(1)");
     ck_assert_int_eq(say(&rig, &b), GLBP_REJECT_URL);
     ck_assert_uint_eq(status_of(&rig).members_n, 1);
+    (void)strcpy(a.msg.url, "http://evil.example:3000");
+    ck_assert_int_eq(say(&rig, &a), GLBP_REJECT_URL);
+}
+END_TEST
+
+START_TEST(s7_a_url_that_was_allowed_is_refused_once_it_is_not)
+{
+    struct peer a = peer_of("a", 1);
+    ck_assert_int_eq(say(&rig, &a), GLBP_ACCEPTED);
+    ck_assert_int_eq(say(&rig, &a), GLBP_ACCEPTED);
+    rig.config.url_allow_n = 1;
+    (void)strcpy(rig.config.url_allow[0].pattern, "http://elsewhere:*");
+    reconfigure(&rig);
+    ck_assert_int_eq(say(&rig, &a), GLBP_REJECT_URL);
 }
 END_TEST
 
@@ -291,5 +305,6 @@ TCase *datagram_case(void)
     tcase_add_test(tcase, s3_own_earlier_life_is_no_duplicate);
     tcase_add_test(tcase, s3_a_member_more_than_the_cap_is_refused);
     tcase_add_test(tcase, s7_a_url_that_is_not_allowed_is_refused);
+    tcase_add_test(tcase, s7_a_url_that_was_allowed_is_refused_once_it_is_not);
     return tcase;
 }
