@@ -230,3 +230,22 @@ size_t glbp_log_line_event(const struct glbp_event *event, const char *group, ui
     }
     return line.len;
 }
+
+size_t glbp_log_line_check(uint64_t wall_ms, int severity, const char *group, uint32_t group_id,
+                           const char *check, bool up, const char *text, char *ret)
+{
+    struct glbp_text line;
+    char escaped[GLBP_LOG_TEXT_SIZE];
+
+    begin(&line, wall_ms, severity, "TRACK", true, ret);
+    json_str(&line, "group", group);
+    json_uint(&line, "id", group_id);
+    glbp_log_line_escape(check, escaped);
+    json_str(&line, "check", escaped);
+    json_key(&line, "up");
+    glbp_text_str(&line, up ? "true" : "false");
+    glbp_log_line_escape(text, escaped);
+    json_str(&line, "text", escaped);
+    glbp_text_char(&line, '}');
+    return line.len;
+}

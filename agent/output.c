@@ -44,6 +44,8 @@ static void tell_all(struct glbp_agent *agent, const struct glbp_agent_group *gr
     const struct glbp_group_config *config = glbp_group_config(group->group);
     for (size_t i = 0; i < agent->out.events_n; i++) {
         glbp_log_event(&agent->out.events[i], config->name, config->id);
+        glbp_http_event(agent->http, (size_t)(group - agent->groups), &agent->out.events[i],
+                        config->name, config->id);
         if (agent->control != NULL)
             glbp_control_event(agent->control, &agent->out.events[i], config->name, config->id);
     }

@@ -4,6 +4,7 @@
 
 #include "agent/clock.h"
 #include "agent/inside.h"
+#include "agent/log_line.h"
 
 #define KEYS_EVERY_MS 5000
 
@@ -81,6 +82,10 @@ void glbp_agent_track(struct glbp_agent *agent, const struct glbp_check_report *
     glbp_log(track->view.up ? 6 : 4, "TRACK", "%s Grp %u check %s %s -> %s (%s)", config->name,
              config->id, track->name, verdict_name(was_known, was_up),
              verdict_name(track->view.known, track->view.up), track->last);
+    char line[GLBP_LOG_LINE_SIZE];
+    glbp_log_line_check(glbp_clock_now().wall_ms, track->view.up ? 6 : 4, config->name, config->id,
+                        track->name, track->view.up, track->last, line);
+    glbp_http_check(agent->http, (size_t)(group - agent->groups), line);
     agent->shown_stale = true;
 }
 

@@ -64,6 +64,8 @@ static struct MHD_Response *make_response(const struct glbp_request *request,
 {
     if (answer->error != NULL)
         return from_error(answer->error);
+    if (answer->stream != NULL)
+        return glbp_stream_response(answer->stream);
     if (answer->body != NULL)
         return from_snapshot(request->snapshot, answer->body);
     return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
@@ -114,7 +116,7 @@ static void add_cors(struct MHD_Response *response, const struct glbp_request *r
         return;
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
-        "Accept, Cache-Control, If-None-Match");
+        "Accept, Cache-Control, If-None-Match, Last-Event-ID");
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE_S);
 }
 
@@ -154,6 +156,8 @@ static void add_headers(struct MHD_Response *response, const struct glbp_request
         add(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer->cache);
     if (answer->allow != NULL)
         add(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
+    if (answer->stream != NULL) /* else nginx collects events until a buffer is full */
+        add(response, "X-Accel-Buffering", "no");
     if (answer->retry_after_s != 0)
         add_uint(response, MHD_HTTP_HEADER_RETRY_AFTER, answer->retry_after_s);
 }

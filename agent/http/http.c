@@ -13,6 +13,7 @@
 #include "agent/http/inside.h"
 #include "agent/http/listen.h"
 #include "agent/log.h"
+#include "agent/log_line.h"
 
 #define NICE              5
 #define THREADS_MAX       4
@@ -142,6 +143,7 @@ static void *start_threads(void *arg)
     starter->result = 0;
     return NULL;
 fail:
+    glbp_conns_end_and_wait(&http->context.conns);
     glbp_server_stop(http->public);
     glbp_conns_stop(&http->context.conns);
     return NULL;
@@ -150,6 +152,7 @@ fail:
 static void free_http(struct glbp_http *http)
 {
     glbp_conns_fini(&http->context.conns);
+    glbp_feed_fini(&http->context.feed);
     glbp_snapshot_cell_fini(&http->context.cell);
     free(http->context.turns);
     free(http);
@@ -168,7 +171,8 @@ static struct glbp_http *new_http(const struct glbp_config *config, uint64_t sta
     struct glbp_snapshot *first = settings != NULL ? glbp_snapshot_new(settings) : NULL;
     atomic_uint_fast64_t *turns = calloc(config->groups_n + 1, sizeof *turns);
     glbp_settings_unref(settings);
-    if (http == NULL || first == NULL || turns == NULL) {
+    if (http == NULL || first == NULL || turns == NULL ||
+        glbp_feed_init(&http->context.feed, config->groups_n) != 0) {
         glbp_snapshot_unref(first);
         free(turns);
         free(http);
@@ -177,7 +181,9 @@ static struct glbp_http *new_http(const struct glbp_config *config, uint64_t sta
     http->context.started_ms = started_ms;
     http->context.turns = turns;
     glbp_snapshot_cell_init(&http->context.cell, first);
-    glbp_conns_init(&http->context.conns);
+    glbp_conns_init(&http->context.conns, &http->context.feed);
+    http->context.conns.places[GLBP_PLACE_POLL] = config->http.limits.polls;
+    http->context.conns.places[GLBP_PLACE_STREAM] = config->http.limits.streams;
     set_limits(http, config);
     return http;
 }
@@ -211,6 +217,7 @@ void glbp_http_stop(struct glbp_http *http)
     struct glbp_server_context *context = &http->context;
     const struct timespec step = {.tv_nsec = STOP_STEP_MS * 1000000L};
     atomic_store(&context->stopping, true);
+    glbp_conns_end_and_wait(&context->conns);
     /* Answers under way end; idle connections are not waited for. */
     for (int ms = 0; ms < STOP_MS && atomic_load(&context->conns.answering) > 0; ms += STOP_STEP_MS)
         nanosleep(&step, NULL);
@@ -220,7 +227,33 @@ void glbp_http_stop(struct glbp_http *http)
     free_http(http);
 }
 
+void glbp_http_end_streams(struct glbp_http *http)
+{
+    glbp_conns_end(&http->context.conns);
+}
+
 /* ---- what is served ---- */
+
+/* Whoever is woken by the feed finds the snapshot in place. */
+void glbp_http_put(struct glbp_http *http, struct glbp_snapshot *snapshot)
+{
+    struct glbp_server_context *context = &http->context;
+    const struct glbp_snapshot *before = context->cell.current;
+    const struct glbp_pool_doc *fresh[GLBP_GROUPS_MAX] = {NULL};
+    bool news = false;
+    for (size_t i = 0; i < snapshot->groups_n; i++)
+        if (snapshot->groups[i].pool != before->groups[i].pool)
+            fresh[i] = snapshot->groups[i].pool;
+    glbp_snapshot_put(&context->cell, snapshot);
+    for (size_t i = 0; i < snapshot->groups_n; i++) {
+        if (fresh[i] == NULL)
+            continue;
+        glbp_feed_pool(&context->feed, i, fresh[i]->json.bytes, fresh[i]->json.len);
+        news = true;
+    }
+    if (news)
+        glbp_conns_wake(&context->conns);
+}
 
 int glbp_http_reconfigure(struct glbp_http *http, const struct glbp_config *config)
 {
@@ -230,7 +263,7 @@ int glbp_http_reconfigure(struct glbp_http *http, const struct glbp_config *conf
     glbp_settings_unref(settings);
     if (snapshot == NULL)
         return -1;
-    glbp_snapshot_put(&http->context.cell, snapshot);
+    glbp_http_put(http, snapshot);
     set_limits(http, config);
     return 0;
 }
@@ -240,8 +273,31 @@ void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view)
     struct glbp_snapshot *snapshot = glbp_snapshot_of(view, http->context.cell.current);
     /* Without memory the one before stays. */
     if (snapshot != NULL)
-        glbp_snapshot_put(&http->context.cell, snapshot);
+        glbp_http_put(http, snapshot);
+    if (!http->begun) {
+        http->begun = true;
+        glbp_feed_begin(&http->context.feed, view->incarnation);
+        glbp_conns_wake(&http->context.conns);
+    }
     atomic_store_explicit(&http->context.published_ms, view->now.mono_ms, memory_order_relaxed);
+}
+
+void glbp_http_event(struct glbp_http *http, size_t index, const struct glbp_event *event,
+                     const char *group, uint32_t group_id)
+{
+    char line[GLBP_LOG_LINE_SIZE];
+    enum glbp_topic topic = glbp_feed_topic(event->kind);
+    if (topic == GLBP_TOPIC_NONE)
+        return;
+    glbp_log_line_event(event, group, group_id, true, line);
+    glbp_feed_text(&http->context.feed, index, topic, line);
+    glbp_conns_wake(&http->context.conns);
+}
+
+void glbp_http_check(struct glbp_http *http, size_t index, const char *line)
+{
+    glbp_feed_text(&http->context.feed, index, GLBP_TOPIC_CHECK, line);
+    glbp_conns_wake(&http->context.conns);
 }
 
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active)

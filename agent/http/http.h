@@ -29,6 +29,10 @@ int glbp_http_start(const struct glbp_config *config, uint64_t started_ms, char 
  * NULL is allowed. */
 void glbp_http_stop(struct glbp_http *http);
 
+/* The agent stops: streams end and long polls are answered at once, new ones find no place; all
+ * else is served until glbp_http_stop(). Protocol thread. */
+void glbp_http_end_streams(struct glbp_http *http);
+
 /* A reload: the limits on time, cors, hosts, admin_on_public of `config` (copied) apply to requests
  * from now on. Addresses, threads and the numbers of connections need a restart. Protocol thread.
  * Returns 0 or -1 (no memory; the old ones stay). */
@@ -47,6 +51,13 @@ void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view);
  * confirmed_ms  monotonic, glbp_group_confirmed_ms(); 0 never in this life
  * active        this node is the AVG */
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active);
+
+/* What happened in group `index`, for `/events`. group: its name. Protocol thread. */
+void glbp_http_event(struct glbp_http *http, size_t index, const struct glbp_event *event,
+                     const char *group, uint32_t group_id);
+
+/* The same of a check: its line, as glbp_log_line_check() words it. */
+void glbp_http_check(struct glbp_http *http, size_t index, const char *line);
 
 /* True while somebody asked for `/status` or `/metrics` within the last 5 s, and when what is
  * served is older than 1 s (who asks every minute gets no old figures): the 100 ms timer then

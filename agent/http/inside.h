@@ -9,6 +9,11 @@ struct glbp_http {
     struct glbp_server_context context;
     struct glbp_server *public; /* NULL: not enabled */
     struct glbp_server *admin;  /* NULL: not enabled */
+    bool begun;                 /* something was published */
 };
+
+/* Serves this snapshot, takes its reference over, and tells the feed of pools that changed.
+ * Protocol thread. */
+void glbp_http_put(struct glbp_http *http, struct glbp_snapshot *snapshot);
 
 #endif

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "agent/http/negotiate.h"
+#include "agent/http/wait.h"
 #include "proto/group/balance.h"
 
 #define METHODS    "GET, HEAD, OPTIONS"
@@ -65,23 +66,67 @@ static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *
     return search->found ? MHD_NO : MHD_YES;
 }
 
+static const char *find_argument(const struct glbp_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* A long poll is answered at once when the client has another pool than this one. By its stamp, or
+ * by If-None-Match, which a browser adds itself: with a stamp that only chooses the 304. */
 static void answer_pool(const struct glbp_request *request, const char *name,
                         struct glbp_answer *ret)
 {
+    struct glbp_wait wait;
     struct glbp_group_doc *group = find_group(request, name, ret);
     if (group == NULL)
         return;
+    if (!glbp_wait_parse(find_argument(request, "wait"), find_argument(request, "stamp"), &wait,
+                         ret->error_buf, sizeof ret->error_buf)) {
+        glbp_answer_error(ret, MHD_HTTP_BAD_REQUEST, ret->error_buf);
+        return;
+    }
     struct etag_search search = {.etag = group->pool->etag};
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, on_field, &search);
+    bool same =
+        wait.has_stamp ? glbp_stamp_cmp(&wait.stamp, &group->pool->stamp) == 0 : search.found;
     ret->etag = group->pool->etag;
     ret->cache = POOL_CACHE;
-    if (search.found) {
+    if (same) {
+        ret->wait_ms = wait.wait_ms;
+        ret->watch.group = (size_t)(group - request->snapshot->groups);
+        ret->watch.pools_only = true;
+    }
+    if (same || search.found) {
         ret->status = MHD_HTTP_NOT_MODIFIED;
         return;
     }
     ret->status = MHD_HTTP_OK;
     ret->type = GLBP_TYPE_JSON;
     ret->body = &group->pool->json;
+}
+
+/* ---- /events ---- */
+
+/* On the public address pools only, unless the operator shows the rest there too. What only the
+ * admin address shows no other origin may read. A stream may begin before there is a table. */
+static void answer_events(const struct glbp_request *request, const char *name,
+                          struct glbp_answer *ret)
+{
+    const struct glbp_snapshot *snapshot = request->snapshot;
+    int index = name[0] != '\0' ? glbp_settings_group(snapshot->settings, name) : -1;
+    if (name[0] != '\0' && index < 0) {
+        glbp_answer_error(ret, MHD_HTTP_NOT_FOUND, "this agent serves no such group");
+        return;
+    }
+    ret->status = MHD_HTTP_OK;
+    ret->type = GLBP_TYPE_EVENTS;
+    ret->cache = GLBP_NO_STORE;
+    ret->events = true;
+    ret->admin = ret->admin || request->admin;
+    ret->watch.group = index < 0 ? GLBP_WATCH_ALL : (size_t)index;
+    ret->watch.pools_only = !request->admin && !snapshot->settings->admin_on_public;
+    if (index >= 0)
+        ret->pool = snapshot->groups[index].pool;
 }
 
 /* ---- /next ---- */
@@ -246,7 +291,8 @@ static const struct route routes[] = {
     {"/pool", false, answer_pool},      {"/pool/", false, answer_pool},
     {"/next/", false, answer_next},     {"/health", false, answer_health},
     {"/ready", false, answer_ready},    {"/status", true, answer_status},
-    {"/metrics", true, answer_metrics},
+    {"/metrics", true, answer_metrics}, {"/events", true, answer_events},
+    {"/events/", false, answer_events},
 };
 
 /* NULL: no such path on this address. */

@@ -14,6 +14,9 @@
  * the header of the answer. An idle connection costs the whole pool. */
 #define POOL_EXTRA 2048
 
+/* After it, who found no place for a long poll or a stream may come again. */
+#define PLACE_RETRY_S 5
+
 struct glbp_server {
     struct glbp_server_context *context;
     struct glbp_server_options options;
@@ -75,8 +78,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info != NULL)
-        *socket_context =
-            glbp_conns_add(&context->conns, info->connect_fd, over, glbp_clock_mono_ms());
+        *socket_context = glbp_conns_add(&context->conns, connection, info->connect_fd, over,
+                                         glbp_clock_mono_ms());
 }
 
 /* ---- requests ---- */
@@ -132,16 +135,77 @@ static enum MHD_Result vet(struct glbp_server *server, struct glbp_conn *conn,
     return send_answer(server, request, &answer);
 }
 
-static enum MHD_Result answer(struct glbp_server *server, struct glbp_request *request)
+static void refuse(struct glbp_answer *answer, const char *error)
 {
+    glbp_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE, error);
+    answer->retry_after_s = PLACE_RETRY_S;
+    answer->etag = NULL;
+    answer->type = NULL;
+}
+
+/* Nothing to say to a long poll yet. False: now there is, or its time is over. */
+static bool is_parked(struct glbp_server *server, const struct glbp_request *request,
+                      struct glbp_conn *conn, struct glbp_answer *answer,
+                      enum glbp_parking *ret_parking)
+{
+    struct glbp_conns *conns = &server->context->conns;
+    *ret_parking = GLBP_PARKING_OVER;
+    if (conn->place == GLBP_PLACE_NONE) {
+        if (!glbp_conns_take_place(conns, conn, GLBP_PLACE_POLL)) {
+            refuse(answer, "too many long polls wait here");
+            return false;
+        }
+        uint32_t jitter_ms = arc4random_uniform((uint32_t)answer->wait_ms / 16 + 1);
+        conn->due_ms = request->mono_ms + answer->wait_ms + jitter_ms;
+    }
+    if (request->mono_ms >= conn->due_ms)
+        return false;
+    conn->watch = answer->watch;
+    conn->watch.seen = request->seen;
+    *ret_parking = glbp_conns_park(conns, conn);
+    return *ret_parking == GLBP_PARKED;
+}
+
+static void begin_stream(struct glbp_server *server, const struct glbp_request *request,
+                         struct glbp_conn *conn, struct glbp_answer *answer)
+{
+    struct glbp_conns *conns = &server->context->conns;
+    const char *last_id =
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
+    if (atomic_load(&conns->ending))
+        refuse(answer, "the agent is stopping");
+    else if (!glbp_conns_take_place(conns, conn, GLBP_PLACE_STREAM))
+        refuse(answer, "too many event streams are open here");
+    else
+        answer->stream = glbp_stream_new(conns, conn, &server->context->feed, &answer->watch,
+                                         last_id, request->mono_ms);
+    answer->close = true; /* nothing comes after its end */
+}
+
+/* False: there is something new already, look again. */
+static bool answer(struct glbp_server *server, struct glbp_request *request, struct glbp_conn *conn,
+                   enum MHD_Result *ret)
+{
+    enum glbp_parking parking;
     struct glbp_answer answer = {
         .close = atomic_load_explicit(&server->context->stopping, memory_order_relaxed)};
     glbp_route(request, &answer);
-    return send_answer(server, request, &answer);
+    *ret = MHD_YES;
+    if (answer.wait_ms > 0) {
+        if (is_parked(server, request, conn, &answer, &parking))
+            return true;
+        if (parking == GLBP_PARKING_NEWS)
+            return false;
+    }
+    if (answer.events)
+        begin_stream(server, request, conn, &answer);
+    *ret = send_answer(server, request, &answer);
+    return true;
 }
 
-/* Called twice a request: when its header is complete, and when all of it is (at once, as there is
- * no body). One snapshot serves both the settings and the bytes of an answer. */
+/* Called when a request's header is complete, when all of it is (at once, as there is no body), and
+ * when it was parked and is resumed. One snapshot serves both the settings and the bytes of an
+ * answer. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_len, /* NOLINT(readability-non-const-parameter) */
@@ -157,7 +221,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     struct glbp_request request = {
         .connection = connection,
         .method = method,
-        .path = url,
         .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
         .admin = server->options.admin,
         .mono_ms = glbp_clock_mono_ms(),
@@ -165,16 +228,21 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
         .turns = context->turns,
         .asked_ms = &context->asked_ms,
     };
-    request.snapshot = glbp_snapshot_get(&context->cell);
     enum MHD_Result result;
-    if (conn->vetted) {
-        result = answer(server, &request);
-    } else {
-        count(&context->requests);
-        glbp_conns_answering(&context->conns, conn, request.mono_ms);
-        result = vet(server, conn, &request, version);
-    }
-    glbp_snapshot_unref(request.snapshot);
+    bool done = true;
+    do {
+        request.seen = glbp_feed_number(&context->feed);
+        request.path = url;
+        request.snapshot = glbp_snapshot_get(&context->cell);
+        if (conn->vetted) {
+            done = answer(server, &request, conn, &result);
+        } else {
+            count(&context->requests);
+            glbp_conns_answering(&context->conns, conn, request.mono_ms);
+            result = vet(server, conn, &request, version);
+        }
+        glbp_snapshot_unref(request.snapshot);
+    } while (!done);
     return result;
 }
 
@@ -198,12 +266,12 @@ static struct MHD_Daemon *start_daemon(struct glbp_server *server)
     /* It divides its limit by the threads; each may come to hold all of ours. */
     unsigned limit = (options->connections + options->overflow + 1) * options->threads;
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, on_accept, server, on_request, server,
-        MHD_OPTION_LISTEN_SOCKET, server->fd, MHD_OPTION_CONNECTION_LIMIT, limit,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->per_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool_size(server), MHD_OPTION_URI_LOG_CALLBACK,
-        on_target, server, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, server,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, on_accept,
+        server, on_request, server, MHD_OPTION_LISTEN_SOCKET, server->fd,
+        MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        options->per_address, MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool_size(server),
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape,
+        server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, server, MHD_OPTION_THREAD_POOL_SIZE, options->threads, MHD_OPTION_END);
 }
 

@@ -10,6 +10,7 @@
 /* What the servers of an agent share. */
 struct glbp_server_context {
     struct glbp_snapshot_cell cell;
+    struct glbp_feed feed;
     struct glbp_conns conns;
     uint64_t started_ms;
     atomic_bool stopping;              /* newcomers are closed, answers say Connection: close */

@@ -39,6 +39,8 @@ void rig_init(struct rig *rig)
     config->http.threads = 2;
     config->http.limits.connections = 10000;
     config->http.limits.per_address = 0;
+    config->http.limits.streams = 5000;
+    config->http.limits.polls = 5000;
     config->http.limits.header_ms = 5000;
     config->http.limits.send_ms = 10000;
     config->http.limits.idle_ms = 30000;
@@ -120,7 +122,7 @@ void rig_put(struct rig *rig, size_t index, const struct glbp_table *served)
     snapshot->groups[index].pool = doc;
     snapshot->groups[index].state = GLBP_ACTIVE;
     glbp_pool_doc_confirm(doc, glbp_clock_mono_ms(), true);
-    glbp_snapshot_put(&rig->http->context.cell, snapshot);
+    glbp_http_put(rig->http, snapshot);
 }
 
 /* ---- client ---- */
