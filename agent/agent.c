@@ -267,7 +267,6 @@ static void on_signal(uv_signal_t *signal, int number)
     if (agent->stopping)
         return;
     agent->stopping = true;
-    glbp_http_end_streams(agent->http); /* they would hold the hand-over up */
     for (size_t i = 0; i < agent->groups_n; i++) {
         struct glbp_input input = {.kind = GLBP_IN_COMMAND};
         input.as.command.command = GLBP_CMD_SHUTDOWN;
@@ -396,7 +395,7 @@ static int start(struct glbp_agent *agent)
         glbp_log(3, "CONFIG", "no memory to start");
         return -1;
     }
-    int result = glbp_agent_keychain(agent->config, &agent->keychain);
+    int result = glbp_agent_keychain(agent->config->cluster, agent->config, &agent->keychain);
     if (result != 0) {
         glbp_log(3, "CONFIG", "auth.keys: %s", glbp_strerror(result));
         return result;
@@ -442,7 +441,6 @@ static void stop(struct glbp_agent *agent)
     free(agent->groups);
     free(agent->group_views);
     glbp_config_free(agent->config);
-    glbp_config_free(agent->retired);
 }
 
 int glbp_agent_run(struct glbp_config *config)

@@ -43,7 +43,6 @@ struct glbp_reject_log {
 struct glbp_agent {
     uv_loop_t loop;
     struct glbp_config *config;
-    struct glbp_config *retired; /* the first one, while groups still use sections of it */
     struct glbp_keychain *keychain;
     struct glbp_state_store *state;
     struct glbp_net *net;
@@ -109,7 +108,9 @@ int glbp_agent_command(void *ctx, const struct glbp_control_request *req, json_t
                        char *err, size_t errcap);
 
 /* ---- reload.c ---- */
-int glbp_agent_keychain(const struct glbp_config *config, struct glbp_keychain **ret);
+/* The keys of `config`, under the label `cluster`, which only a restart changes. */
+int glbp_agent_keychain(const char *cluster, const struct glbp_config *config,
+                        struct glbp_keychain **ret);
 void glbp_agent_keychain_free(struct glbp_keychain *keychain);
 /* Fills what the config file does not say of a group: whether claims prefer a signature. */
 void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_config *core);

@@ -23,12 +23,13 @@ struct glbp_reload {
 
 /* ---- keys ---- */
 
-int glbp_agent_keychain(const struct glbp_config *config, struct glbp_keychain **ret)
+int glbp_agent_keychain(const char *cluster, const struct glbp_config *config,
+                        struct glbp_keychain **ret)
 {
     void *mem = calloc(1, glbp_keychain_size());
     if (mem == NULL)
         return GLBP_E_FULL;
-    int result = glbp_keychain_init(mem, config->cluster, config->auth.mode, config->auth.keys,
+    int result = glbp_keychain_init(mem, cluster, config->auth.mode, config->auth.keys,
                                     config->auth.keys_n, ret);
     if (result != 0)
         free(mem);
@@ -65,42 +66,25 @@ static void read_file(uv_work_t *work)
 
 /* ---- on the loop ---- */
 
-static const struct glbp_group_section *section_of(const struct glbp_config *config,
-                                                   const struct glbp_group_config *group)
+static void apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *group,
+                           const struct glbp_group_section *section)
 {
-    for (size_t i = 0; i < config->groups_n; i++)
-        if (config->groups[i].core.id == group->id &&
-            strcmp(config->groups[i].core.name, group->name) == 0)
-            return &config->groups[i];
-    return NULL;
-}
-
-/* Returns false if the group is not in the new file: it goes on as it was, until a restart. */
-static bool apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *group,
-                           const struct glbp_config *config)
-{
-    const struct glbp_group_config *before = glbp_group_config(group->group);
-    const struct glbp_group_section *section = section_of(config, before);
-    if (section == NULL)
-        return false;
     struct glbp_group_config core = section->core;
     if (section->url_default) /* of the own address, which on_link() knows better */
-        memcpy(core.url, before->url, sizeof(core.url));
-    glbp_agent_complete(config, &core);
+        memcpy(core.url, glbp_group_config(group->group)->url, sizeof(core.url));
+    glbp_agent_complete(agent->config, &core);
     group->section = section;
     struct glbp_input input = {.kind = GLBP_IN_CONFIG};
     input.as.config = &core;
     (void)glbp_agent_step(agent, group, &input);
-    return true;
 }
 
 static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
 {
     struct glbp_config *before = agent->config;
-    bool used = false;
     agent->config = config;
     for (size_t i = 0; i < agent->groups_n; i++)
-        used = !apply_to_group(agent, &agent->groups[i], config) || used;
+        apply_to_group(agent, &agent->groups[i], &config->groups[i]);
     if (!glbp_agent_tracks_renew(agent))
         glbp_log(4, "TRACK", "no memory to show the results of new checks");
     glbp_net_reload(agent->net, config);
@@ -109,41 +93,22 @@ static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
     if (glbp_http_reconfigure(agent->http, config) != 0)
         glbp_log(4, "HTTP", "no memory to apply changed limits: the old ones stay");
     glbp_log_set(config->log_level, config->log_json);
-    if (!used) { /* every group has its section in the new file */
-        glbp_config_free(agent->retired);
-        agent->retired = NULL;
-    }
-    if (used && agent->retired == NULL)
-        agent->retired = before; /* for the sections of groups that are no more in the file */
-    else
-        glbp_config_free(before);
-}
-
-/* Every group whose section is not in `config` keeps the one it has: those must be in the first
- * retired config, or the reload is refused. */
-static bool sections_survive(const struct glbp_agent *agent, const struct glbp_config *config)
-{
-    if (agent->retired == NULL)
-        return true;
-    for (size_t i = 0; i < agent->groups_n; i++)
-        if (section_of(config, glbp_group_config(agent->groups[i].group)) == NULL &&
-            section_of(agent->retired, glbp_group_config(agent->groups[i].group)) !=
-                agent->groups[i].section)
-            return false;
-    return true;
+    glbp_config_free(before);
 }
 
 static const char *apply(struct glbp_agent *agent, struct glbp_reload *reload)
 {
     if (reload->mistakes != 0)
         return reload->text != NULL && reload->text_len > 0 ? reload->text : "no memory to read it";
-    if (!sections_survive(agent, reload->config))
-        return "groups were removed twice: restart the agent to remove groups";
     struct glbp_keychain *keychain;
-    glbp_config_keep_running(agent->config, reload->config);
-    int result = glbp_agent_keychain(reload->config, &keychain);
+    int result = glbp_agent_keychain(agent->config->cluster, reload->config, &keychain);
     if (result != 0)
         return glbp_strerror(result);
+    result = glbp_config_keep_running(agent->config, reload->config);
+    if (result != 0) {
+        glbp_agent_keychain_free(keychain);
+        return glbp_strerror(result);
+    }
     glbp_agent_keychain_free(agent->keychain);
     agent->keychain = keychain;
     swap_config(agent, reload->config);

@@ -50,6 +50,18 @@ static void free_locked(struct glbp_config *config)
     free(config);
 }
 
+void glbp_config_groups_free(struct glbp_config *config)
+{
+    for (size_t i = 0; i < config->groups_n; i++) {
+        for (size_t j = 0; j < config->groups[i].checks_n; j++)
+            glbp_check_config_fini(&config->groups[i].checks[j]);
+        free(config->groups[i].checks);
+    }
+    free(config->groups);
+    config->groups = NULL;
+    config->groups_n = 0;
+}
+
 void glbp_config_free(struct glbp_config *config)
 {
     struct glbp_texts hosts;
@@ -61,16 +73,11 @@ void glbp_config_free(struct glbp_config *config)
     cors = (struct glbp_texts){.n = config->http.cors_n, .items = config->http.cors};
     for (size_t i = 0; i < config->transport.peers_n; i++)
         free(config->transport.peers[i].host);
-    for (size_t i = 0; i < config->groups_n; i++) {
-        for (size_t j = 0; j < config->groups[i].checks_n; j++)
-            glbp_check_config_fini(&config->groups[i].checks[j]);
-        free(config->groups[i].checks);
-    }
+    glbp_config_groups_free(config);
     glbp_texts_fini(&hosts);
     glbp_texts_fini(&cors);
     free(config->transport.peers);
     free(config->transport.multicast_interface);
-    free(config->groups);
     free(config->http.url);
     free(config->path);
     free(config->state_dir);

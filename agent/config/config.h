@@ -118,9 +118,11 @@ int glbp_config_needs_restart(const struct glbp_config *before, const struct glb
                               FILE *out);
 
 /* Carries what needs a restart from the config in use over into one that is to follow it, so that
- * it says what is running and the next reload compares with that. Strings change places: both
- * configs stay whole. Groups are matched by id. */
-void glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next);
+ * it says what is running and the next reload compares with that. `next` then has the groups that
+ * run, in their order: one that is new in it is dropped, one that it lacks moves over with its
+ * checks. `running` is good for glbp_config_free() alone afterwards.
+ * Returns 0, or GLBP_E_FULL: nothing changed. */
+int glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next);
 
 /* Prints the table of keys: as Markdown for the README, or as mdoc for the man page. */
 void glbp_config_print_keys(FILE *out, bool mdoc);

@@ -73,4 +73,7 @@ void glbp_draft_fini(struct glbp_draft *draft);
 void glbp_texts_fini(struct glbp_texts *texts);
 void glbp_check_config_fini(struct glbp_check_config *check);
 
+/* Frees the sections of a config and what they own; it has none then. */
+void glbp_config_groups_free(struct glbp_config *config);
+
 #endif

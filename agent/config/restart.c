@@ -1,7 +1,9 @@
 /* What a reload cannot change (http.md section 3). The rest is applied to the running agent. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/config/config.h"
+#include "agent/config/draft.h"
+#include "proto/err.h"
 
 struct diff {
     FILE *out;
@@ -26,7 +28,7 @@ static bool same_addr(const struct glbp_addr *a, const struct glbp_addr *b)
     return glbp_addr_eq(a, b) && a->scope == b->scope;
 }
 
-static const struct glbp_group_section *find(const struct glbp_config *config, uint32_t id)
+static struct glbp_group_section *find(const struct glbp_config *config, uint32_t id)
 {
     for (size_t i = 0; i < config->groups_n; i++)
         if (config->groups[i].core.id == id)
@@ -121,8 +123,36 @@ static void swap_text(char **a, char **b)
     *b = text;
 }
 
-void glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next)
+/* The sections of the groups that run, in their order: each as `next` has it, or else the one that
+ * it runs with. NULL: no memory, nothing moved. */
+static struct glbp_group_section *merge_groups(struct glbp_config *running,
+                                               struct glbp_config *next)
 {
+    struct glbp_group_section *merged = calloc(running->groups_n, sizeof(*merged));
+    if (merged == NULL)
+        return NULL;
+    for (size_t i = 0; i < running->groups_n; i++) {
+        struct glbp_group_section *before = &running->groups[i];
+        struct glbp_group_section *after = find(next, before->core.id);
+        bool same = after != NULL && strcmp(after->core.name, before->core.name) == 0;
+        struct glbp_group_section *source = same ? after : before;
+        merged[i] = *source;
+        merged[i].core.max_members = before->core.max_members;
+        merged[i].core.max_forwarders = before->core.max_forwarders;
+        source->checks = NULL; /* they went along */
+        source->checks_n = 0;
+    }
+    return merged;
+}
+
+int glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next)
+{
+    struct glbp_group_section *merged = merge_groups(running, next);
+    if (merged == NULL)
+        return GLBP_E_FULL;
+    glbp_config_groups_free(next);
+    next->groups = merged;
+    next->groups_n = running->groups_n;
     memcpy(next->node, running->node, sizeof(next->node));
     memcpy(next->cluster, running->cluster, sizeof(next->cluster));
     swap_text(&next->state_dir, &running->state_dir);
@@ -138,12 +168,5 @@ void glbp_config_keep_running(struct glbp_config *running, struct glbp_config *n
     next->http.limits.streams = running->http.limits.streams;
     next->http.limits.polls = running->http.limits.polls;
     next->http.limits.header_bytes = running->http.limits.header_bytes;
-    for (size_t i = 0; i < next->groups_n; i++) {
-        struct glbp_group_config *core = &next->groups[i].core;
-        const struct glbp_group_section *before = find(running, core->id);
-        if (before == NULL)
-            continue;
-        core->max_members = before->core.max_members;
-        core->max_forwarders = before->core.max_forwarders;
-    }
+    return 0;
 }

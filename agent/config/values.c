@@ -28,7 +28,7 @@ const char *glbp_value_path(const char *text, size_t max)
     if (why != NULL)
         return why;
     if (isalpha((unsigned char)text[0]) && text[1] == ':')
-        return "is a Windows path: write an absolute path of this host, such as /etc/glbpd/key";
+        return "is a Windows path: write one of this host, which begins with /";
     if (text[0] != '/')
         return "is no absolute path: begin it with /";
     return strlen(text) > max ? "is too long for a path" : NULL;
@@ -213,6 +213,8 @@ static const char *host_mistake(const char *host)
         return "is no IPv6 address; with a port it is [address]:port";
     if (host[strspn(host, "0123456789.")] == '\0')
         return "is no IPv4 address";
+    if (!isalnum((unsigned char)host[0]))
+        return "is no address or host name";
     for (const char *c = host; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr("-._", *c) == NULL)
             return "is no address or host name";

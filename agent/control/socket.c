@@ -40,8 +40,10 @@ static int lock_directory(const char *path, char *err, size_t errcap)
 
     directory_of(path, directory);
     if (mkdir(directory, 0750) != 0 && errno != EEXIST) {
-        snprintf(err, errcap, "%s: cannot be made: %s", directory, strerror(errno));
-        return -errno;
+        int error = -errno;
+        snprintf(err, errcap, "%s: cannot be made: %s%s", directory, strerror(-error),
+                 error == -EACCES ? " (run as root, or set control)" : "");
+        return error;
     }
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || flock(fd, LOCK_EX) != 0) {

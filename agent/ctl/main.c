@@ -262,7 +262,7 @@ static const struct command *find_command(const char *name)
 
 static _Noreturn void usage_error(const char *what, const char *which)
 {
-    fprintf(stderr, "glbpctl: %s%s\n\n%s", what, which, usage_text);
+    fprintf(stderr, "glbpctl: %s%s (glbpctl --help lists the commands)\n", what, which);
     exit(GLBP_CTL_USAGE);
 }
 
@@ -289,7 +289,7 @@ static void read_options(int argc, char **argv, struct arguments *ret, char *ret
     };
     int option;
 
-    while ((option = getopt_long(argc, argv, "s:fn:hV", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":s:fn:hV", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(usage_text, stdout);
             exit(GLBP_CTL_DONE);
@@ -298,8 +298,11 @@ static void read_options(int argc, char **argv, struct arguments *ret, char *ret
             puts("glbpctl " GLBP_VERSION);
             exit(GLBP_CTL_DONE);
         }
-        if (option == '?')
-            usage_error("see the options below", "");
+        if (option == '?' || option == ':') {
+            const char letter[] = {'-', (char)optopt, '\0'};
+            usage_error(option == ':' ? "a value is missing after " : "no such option: ",
+                        optopt != 0 ? letter : argv[optind - 1]);
+        }
         if (option == 's') {
             ret->socket = optarg;
             continue;
@@ -335,7 +338,7 @@ int main(int argc, char **argv)
     if (arguments.words_n < command->words_min || arguments.words_n > command->words_max)
         usage_error("too few or too many words after ", command->name);
     if (flags[strspn(flags, command->flags)] != '\0')
-        usage_error("an option below does not go with ", command->name);
+        usage_error("an option that does not go with ", command->name);
     if (arguments.brief && arguments.json)
         usage_error("--brief or --json, not both", "");
     return (int)command->run(command, &arguments);

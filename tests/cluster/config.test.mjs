@@ -177,3 +177,24 @@ clusterTest('reload: nothing new changes nothing, a mistake changes nothing, a c
     assert.deepEqual(takeovers(timeline, names, at), []);
     assert.ok(converged(names)(timeline.world()));
   });
+
+clusterTest('reload: a group removed goes on, with its checks, and may come back',
+  { n: 1, ...FAST }, async (cluster) => {
+    const [host] = cluster.hosts;
+    const [web] = host.config.groups;
+    const reload = (groups) => {
+      host.config.groups = groups;
+      host.writeConfig();
+      const { status, stdout, stderr } = host.ctl('reload');
+      assert.equal(status, 0, stderr);
+      return stdout;
+    };
+    const other = { ...web, name: 'other', id: 77 };
+    assert.match(reload([other]), /group \w+ \(id \d+\): is removed by a restart only/);
+    assert.match(reload([other]), /removed by a restart only[^]*id 77\): is added by a restart only/);
+    host.bff.kill('SIGKILL');
+    await cluster.until(now(), (world) => world.get(host.name).pool.json.degraded,
+      { timeout: 5000, what: 'its checks see the BFF fail' });
+    assert.doesNotMatch(reload([web]), /restart/);
+    assert.equal((await host.status()).groups.length, 1);
+  });
