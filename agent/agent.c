@@ -387,6 +387,15 @@ static void start_loop(struct glbp_agent *agent)
     }
 }
 
+/* A group without checks is fit from its first hello on: a fast restart moves no slot. */
+static void tell_unchecked(struct glbp_agent *agent)
+{
+    static const struct glbp_health fit = {.decrement = 0};
+    for (size_t i = 0; i < agent->groups_n; i++)
+        if (agent->groups[i].section->checks_n == 0)
+            on_health(agent, agent->groups[i].section->core.id, &fit);
+}
+
 static int start(struct glbp_agent *agent)
 {
     agent->state =
@@ -401,8 +410,10 @@ static int start(struct glbp_agent *agent)
         return result;
     }
     glbp_agent_check_keys(agent);
-    if (make_groups(agent) != 0 || start_faces(agent) != 0 || start_net(agent) != 0 ||
-        start_checks(agent) != 0)
+    if (make_groups(agent) != 0 || start_faces(agent) != 0)
+        return -1;
+    tell_unchecked(agent);
+    if (start_net(agent) != 0 || start_checks(agent) != 0)
         return -1;
     start_loop(agent);
     agent->shown_stale = true;

@@ -1,7 +1,7 @@
 // Row 5: a BFF dies, its agent lives; drain and weight by command; nothing left to serve.
 import assert from 'node:assert/strict';
 import { clusterTest, within } from './lib/testing.mjs';
-import { converged, movedFrom } from './lib/predicates.mjs';
+import { converged, movedFrom, moves } from './lib/predicates.mjs';
 import { now, sleep } from './lib/sh.mjs';
 import { loseBff } from './rows/failover.mjs';
 
@@ -79,4 +79,19 @@ clusterTest('drain, undrain, weight and resign by glbpctl', { n: 3, ...FAST }, a
   await sleep(3 * FAST.hold);
   assert.notEqual(cluster.avg().name, avg.name, 'the role went back');
   assert.equal(avg.ctl('resign', 'web').status, 1, 'who is not AVG cannot resign');
+});
+
+clusterTest('no checks: an agent that is killed and back within hold moves no slot', {
+  n: 3, hello: 300, hold: 4000, patch: (config) => { config.groups[0].checks = []; },
+}, async (cluster) => {
+  const { timeline, names } = cluster;
+  const host = cluster.others(cluster.avg())[0];
+  const others = names.filter((name) => name !== host.name);
+  const at = now();
+  host.kill('SIGKILL');
+  await host.agent.exited;
+  host.startAgent();
+  await sleep(2500);
+  assert.deepEqual(moves(timeline, others, at), []);
+  assert.ok(converged(names)(timeline.world()));
 });
