@@ -11,6 +11,8 @@ TEST_PACKAGES=(
     check clang-format-14 clang-tidy-14 cppcheck shellcheck gcovr
     nodejs iproute2 nftables procps curl openssl libfaketime
 )
+# shellcheck disable=SC2034
+BROWSER_PACKAGES=(chromium fonts-dejavu-core npm)
 
 # install_missing PACKAGE…: asks apt for those that dpkg does not know as installed.
 install_missing() {
@@ -28,4 +30,16 @@ install_missing() {
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o DPkg::Lock::Timeout=600 update >/dev/null &&
         apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The frontend's tools want Node 20.19; where the machine's is older, npm's package of it goes into build/
+# and first in PATH.
+use_modern_node() {
+    node -e 'const [a, b] = process.versions.node.split(".").map(Number);
+        process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' && return
+    local modern=$PWD/build/node20/node_modules/.bin
+    [ -x "$modern/node" ] ||
+        npm install --prefix build/node20 --no-save --no-audit --no-fund --fetch-retries 1 node@20 >/dev/null ||
+        return 1
+    PATH=$modern:$PATH
 }
