@@ -1,4 +1,3 @@
-import { compareStamps, preferPool } from './pool.js'
 import type { Pool } from './types.js'
 
 const POLLS_TO_FORGET = 3
@@ -34,7 +33,7 @@ export class Acceptor {
       } else {
         this.#without++
       }
-      const forgotten = this.#without >= POLLS_TO_FORGET && now - this.#servedAt >= 2 * kept.hold_ms
+      const forgotten = this.#without >= POLLS_TO_FORGET && now - this.#servedAt >= 2 * holdMs(kept)
       const newer = compareStamps(best, kept)
       if (newer === 0 || (newer < 0 && !forgotten && !outranks(best, kept))) return undefined
     }
@@ -47,3 +46,20 @@ export class Acceptor {
 function outranks(a: Pool, b: Pool): boolean {
   return a.majority !== b.majority ? a.majority : b.lone && !a.lone
 }
+
+/** Orders stamps: below 0 when `a` is the older one. */
+export function compareStamps(a: Pool, b: Pool): number {
+  const name = a.avg < b.avg ? -1 : a.avg > b.avg ? 1 : 0
+  return a.term - b.term || name || a.version - b.version
+}
+
+/** Orders tables served at one time (protocol, section 8): majority, not lone, stamp. */
+export function preferPool(a: Pool, b: Pool): number {
+  return Number(a.majority) - Number(b.majority) || Number(b.lone) - Number(a.lone) || compareStamps(a, b)
+}
+
+/** Not less than what an agent may be configured to. */
+const holdMs = ({ hold_ms }: Pool): number => Math.max(hold_ms || 3500, 150)
+
+/** How often a frontend asks for the pool. */
+export const refreshMs = (pool: Pool | undefined): number => Math.min(Math.max(pool?.refresh_ms || 5000, 500), 600_000)

@@ -1,31 +1,23 @@
-const PART = 0.2
 const FLOOR_PER_SECOND = 1
 const START = 20
 const MOST = 50
 
-/** Retries and hedges may be 20 % of the traffic and a little: they must not be what breaks the gateways. */
-export class Budget {
-  #tokens = START
-  #at: number
-  readonly #now: () => number
+/** What a request earns: retries and hedges may be a fifth of the traffic and a little. */
+export const EARNED = 0.2
 
-  constructor(now: () => number) {
-    this.#now = now
-    this.#at = now()
-  }
-
-  /** A request begins. */
-  earn(): void {
-    this.#tokens = Math.min(this.#tokens + PART, MOST)
-  }
-
-  /** @returns whether another try may be sent. */
-  spend(): boolean {
-    const now = this.#now()
-    this.#tokens = Math.min(this.#tokens + ((now - this.#at) / 1000) * FLOOR_PER_SECOND, MOST)
-    this.#at = now
-    if (this.#tokens < 1) return false
-    this.#tokens--
+/**
+ * Keeps retries from being what breaks the gateways.
+ * @returns takes tokens, or gives them where `count` is below 0; false: there are not as many.
+ */
+export function createBudget(now: () => number): (count: number) => boolean {
+  let tokens = START
+  let at = now()
+  return (count) => {
+    const before = at
+    at = now()
+    tokens = Math.min(tokens + ((at - before) / 1000) * FLOOR_PER_SECOND, MOST)
+    if (tokens < count) return false
+    tokens -= count
     return true
   }
 }

@@ -4,26 +4,23 @@ type Listener<K extends keyof GlbpEvents> = (event: GlbpEvents[K]) => void
 
 /** Who wants to hear what. */
 export class Emitter {
-  readonly #listeners = new Map<keyof GlbpEvents, Set<Listener<never>>>()
+  readonly #listeners: { [type: string]: Set<Listener<never>> } = {}
 
   /** @returns what takes the listener away again. */
   on<K extends keyof GlbpEvents>(type: K, listener: Listener<K>): () => void {
-    const set = this.#listeners.get(type) ?? new Set()
-    this.#listeners.set(type, set)
+    const set = (this.#listeners[type] ??= new Set()) as Set<Listener<K>>
     const own: Listener<K> = (event) => listener(event)
-    set.add(own as Listener<never>)
-    return () => set.delete(own as Listener<never>)
+    set.add(own)
+    return () => set.delete(own)
   }
 
-  /** A listener that throws harms nobody else. */
+  /** A listener that throws harms nobody else; it is told as a rejection that nobody handles. */
   emit<K extends keyof GlbpEvents>(type: K, event: GlbpEvents[K]): void {
-    for (const listener of [...(this.#listeners.get(type) ?? [])]) {
+    for (const listener of [...(this.#listeners[type] ?? [])]) {
       try {
         ;(listener as Listener<K>)(event)
       } catch (error) {
-        queueMicrotask(() => {
-          throw error
-        })
+        void Promise.reject(error)
       }
     }
   }

@@ -1,30 +1,32 @@
-import type { Budget } from './budget.js'
+import { EARNED } from './budget.js'
 import type { Choice } from './choice.js'
+import type { Emitter } from './emitter.js'
+import type { Engine } from './engine.js'
 import { GlbpError } from './error.js'
-import type { Health, Registry } from './health.js'
+import { p95, type Health, type Registry } from './health.js'
 import type { Plan } from './request.js'
-import type { Attempt, Env, GlbpEvents } from './types.js'
+import type { Attempt, Env, GlbpOptions } from './types.js'
 import { bareUrl, joinUrl } from './url.js'
 
 const JITTER_MS = 100
 const HEDGE_LEAST_MS = 1000
 const HEDGE_MOST_MS = 2000
 const RETRY_AFTER_MOST_MS = 60_000
-const FAILED = new Set([502, 503, 504])
 
+/** What all requests of a client share. */
 export interface Exchanger {
-  env: Env
-  registry: Registry
-  choice: Choice
-  budget: Budget
-  tries: number
-  tryTimeout: number
-  timeout: number
-  /** The key of requests that bring none. */
-  clientId(): string
-  /** Something is wrong with a gateway: look at it now. */
-  suspect(health: Health): void
-  failover(event: GlbpEvents['failover']): void
+  readonly emit: Emitter['emit']
+  readonly on: Emitter['on']
+  readonly env: Env
+  readonly options: GlbpOptions
+  readonly registry: Registry
+  readonly choice: Choice
+  /** Takes tokens for another try, if there are any. */
+  readonly budget: (count: number) => boolean
+  /** There once it was started. */
+  readonly engine: Pick<Engine, 'suspect' | 'failed'> | undefined
+  /** Whether a pool may still come. */
+  readonly started: number
 }
 
 interface Try {
@@ -35,196 +37,165 @@ interface Try {
   cancel(): void
 }
 
-/** One request with all its tries, until the first good answer. */
-export class Exchange {
-  readonly #x: Exchanger
-  readonly #plan: Plan
-  readonly #tried = new Set<string>()
-  readonly #attempts: Attempt[] = []
-  readonly #running = new Set<Try>()
-  #last: Response | undefined
-  #cancelHedge: (() => void) | undefined
-  #cancelWait: (() => void) | undefined
-  #cancelAll!: () => void
-  #over = false
-  #resolve!: (response: Response) => void
-  #reject!: (reason: unknown) => void
+/** Sends a request, with all its tries, until the first good answer. */
+export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
+  const { env, registry, choice, budget } = x
+  const { tries = 3, tryTimeout = 10_000, timeout = 15_000 } = x.options
+  const { path, init, signal, key, again, beside } = plan
+  const startedAt = env.now()
+  const tried = new Set<string>()
+  const attempts: Attempt[] = []
+  const running = new Set<Try>()
+  let last: Response | undefined
+  let cancelHedge: (() => void) | undefined
+  let cancelWait: (() => void) | undefined
+  let over = false
 
-  constructor(exchanger: Exchanger, plan: Plan) {
-    this.#x = exchanger
-    this.#plan = plan
-  }
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => end(() => reject(signal!.reason))
+    const cancelAll = env.after(timeout, () => {
+      for (const one of running) note(one, { error: 'no answer' }, true)
+      fail('no gateway answered')
+    })
+    signal?.addEventListener('abort', onAbort)
+    budget(-EARNED)
+    launch()
 
-  run(): Promise<Response> {
-    const { env, budget, timeout } = this.#x
-    const signal = this.#plan.signal
-    if (signal?.aborted) return Promise.reject(signal.reason)
-    budget.earn()
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      const onAbort = () => this.#end(() => reject(signal!.reason))
-      const cancel = env.after(timeout, () => {
-        for (const one of [...this.#running]) this.#note(one, { error: 'no answer' }, true)
-        this.#fail(`no gateway answered within ${timeout} ms`)
-      })
-      this.#cancelAll = () => {
-        cancel()
-        signal?.removeEventListener('abort', onAbort)
+    function launch(): void {
+      cancelWait?.()
+      cancelWait = undefined
+      // When each was tried once, any may be tried again.
+      const health = choice.pick(key, tried) ?? choice.pick(key)
+      if (!health) {
+        if (x.started) cancelWait = x.on('pool', launch)
+        else fail('there is no pool')
+        return
       }
-      signal?.addEventListener('abort', onAbort)
-      this.#launch()
-    })
-  }
-
-  #launch(): void {
-    const { choice, env, tryTimeout } = this.#x
-    const key = this.#plan.key ?? this.#x.clientId()
-    // When each was tried once, any may be tried again.
-    const health = choice.pick(key, this.#tried) ?? choice.pick(key)
-    if (!health) return this.#fail('there is no gateway')
-    const from = this.#attempts.at(-1)
-    if (from) this.#x.failover({ from: from.url, to: health.url, reason: String(from.status ?? from.error ?? 'slow') })
-    this.#tried.add(health.url)
-    const url = joinUrl(health.url, this.#plan.path)
-    const attempt: Attempt = { url: bareUrl(url), ms: 0 }
-    this.#attempts.push(attempt)
-    const abort = new AbortController()
-    const one: Try = { health, abort, attempt, startedAt: env.now(), cancel: () => undefined }
-    one.cancel = env.after(tryTimeout, () => {
-      this.#note(one, { error: 'time-out' }, true)
-      abort.abort()
-      this.#goOn()
-    })
-    this.#running.add(one)
-    health.inFlight++
-    this.#armHedge(health)
-    const signal = this.#plan.signal
-    const both = signal ? join(signal, abort) : abort.signal
-    env.fetch(url, { ...this.#plan.init, signal: both }).then(
-      (response) => this.#answered(one, response),
-      (error: unknown) => {
-        if (!this.#running.has(one)) return
-        this.#note(one, { error: error instanceof Error ? error.message : String(error) }, true)
-        this.#goOn()
-      },
-    )
-  }
-
-  /** When there is no answer for long, another gateway is asked as well. */
-  #armHedge(health: Health): void {
-    this.#cancelHedge?.()
-    if (!this.#plan.beside) return
-    const usual = 3 * health.p95()
-    const ms = Math.min(Math.max(HEDGE_LEAST_MS, Number.isNaN(usual) ? 0 : usual), HEDGE_MOST_MS)
-    this.#cancelHedge = this.#x.env.after(ms, () => {
-      this.#x.suspect(health)
-      const fresh = this.#x.registry.list.some(({ url }) => !this.#tried.has(url))
-      if (fresh && this.#attempts.length < this.#x.tries && this.#x.budget.spend()) this.#launch()
-    })
-  }
-
-  #answered(one: Try, response: Response): void {
-    const { status } = response
-    if (!this.#running.has(one)) {
-      void response.body?.cancel().catch(() => undefined)
-      return
+      const from = attempts.at(-1)
+      if (from) x.emit('failover', { from: from.url, to: health.url, reason: `${from.status ?? from.error ?? 'slow'}` })
+      tried.add(health.url)
+      const url = joinUrl(health.url, path)
+      const attempt: Attempt = { url: bareUrl(url), ms: 0 }
+      attempts.push(attempt)
+      const abort = new AbortController()
+      const cancel = env.after(tryTimeout, () => {
+        note(one, { error: 'time-out' }, true)
+        abort.abort()
+        goOn()
+      })
+      const one: Try = { health, abort, attempt, startedAt: env.now(), cancel }
+      running.add(one)
+      health.inFlight++
+      armHedge(health)
+      // The caller's signal stops the answer's body too, long after this request is over.
+      const either = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal
+      env.fetch(url, { ...init, signal: either }).then(
+        (response) => answered(one, response),
+        (error: unknown) => {
+          if (!running.has(one)) return
+          note(one, { error: String(error) }, true)
+          goOn()
+        },
+      )
     }
-    const failed = FAILED.has(status)
-    this.#note(one, { status }, failed)
-    if (!failed && status !== 429) {
-      this.#blameSlower(one)
-      return this.#end(() => this.#resolve(response))
+
+    /** When there is no answer for long, another gateway is asked as well. */
+    function armHedge(health: Health): void {
+      cancelHedge?.()
+      if (!beside) return
+      const ms = Math.min(Math.max(HEDGE_LEAST_MS, 3 * p95(health)), HEDGE_MOST_MS)
+      cancelHedge = env.after(ms, () => {
+        x.engine?.suspect(health)
+        const fresh = registry.list.some(({ url }) => !tried.has(url))
+        if (fresh && attempts.length < tries && budget(1)) launch()
+      })
     }
-    this.#forgetLast()
-    this.#last = response
-    const wait = retryAfter(response, this.#x.env.wall())
-    if (wait > 0) one.health.notBefore = this.#x.env.now() + Math.min(wait, RETRY_AFTER_MOST_MS)
-    this.#goOn(status === 429 ? wait : 0)
-  }
 
-  /** Ends one try and remembers what it says about its gateway. */
-  #note(one: Try, result: { status?: number; error?: string }, failed: boolean): void {
-    this.#leave(one)
-    Object.assign(one.attempt, result)
-    if (!failed) return this.#x.registry.succeeded(one.health, one.attempt.ms, true)
-    this.#x.registry.failed(one.health, result.status === undefined && result.error !== 'time-out', true)
-    this.#x.suspect(one.health)
-  }
-
-  #leave(one: Try): void {
-    if (!this.#running.delete(one)) return
-    if (!this.#running.size) this.#cancelHedge?.()
-    one.cancel()
-    one.health.inFlight--
-    one.attempt.ms = this.#x.env.now() - one.startedAt
-  }
-
-  /** Who began earlier and is overtaken all the same was too slow. */
-  #blameSlower(winner: Try): void {
-    for (const one of [...this.#running]) {
-      if (one.startedAt >= winner.startedAt) continue
-      this.#note(one, { error: 'overtaken' }, true)
-      one.abort.abort()
+    function answered(one: Try, response: Response): void {
+      const { status } = response
+      if (!running.has(one)) return drop(response)
+      const failed = status > 501 && status < 505
+      note(one, { status }, failed)
+      if (!failed && status !== 429) {
+        // Who began earlier and is overtaken all the same was too slow.
+        for (const other of running) {
+          if (other.startedAt >= one.startedAt) continue
+          note(other, { error: 'overtaken' }, true)
+          other.abort.abort()
+        }
+        return end(() => resolve(response))
+      }
+      drop(last)
+      last = response
+      const wait = retryAfter(response, env.wall())
+      if (wait) one.health.notBefore = env.now() + Math.min(wait, RETRY_AFTER_MOST_MS)
+      goOn(failed ? 0 : wait)
     }
-  }
 
-  /** After a failure: another try, what still runs, or the end. */
-  #goOn(waitMs = 0): void {
-    if (this.#over || this.#cancelWait) return
-    const { env, tries, budget, tryTimeout } = this.#x
-    const another = this.#plan.again && this.#attempts.length < tries && waitMs <= tryTimeout && budget.spend()
-    if (!another) {
-      if (this.#running.size) return
-      const last = this.#last
-      this.#last = undefined
-      return last ? this.#end(() => this.#resolve(last)) : this.#fail('no gateway answered')
+    /** Ends one try and remembers what it says about its gateway. */
+    function note(one: Try, result: { status?: number; error?: string }, failed: boolean): void {
+      const { health, attempt } = one
+      leave(one)
+      Object.assign(attempt, result)
+      if (!failed) return registry.succeeded(health, attempt.ms, true)
+      registry.failed(health, !result.status && result.error !== 'time-out', true)
+      x.engine?.suspect(health)
     }
-    const back = JITTER_MS * 2 ** (this.#attempts.length - 1)
-    this.#cancelHedge?.()
-    const cancel = env.after(Math.max(waitMs, env.random() * back), () => {
-      this.#cancelWait = undefined
-      this.#launch()
-    })
-    this.#cancelWait = cancel
-  }
 
-  #fail(what: string): void {
-    this.#end(() => this.#reject(new GlbpError(`${this.#plan.init.method} ${bareUrl(this.#plan.path)}: ${what}`,
-      this.#attempts)))
-  }
-
-  #forgetLast(): void {
-    void this.#last?.body?.cancel().catch(() => undefined)
-    this.#last = undefined
-  }
-
-  #end(how: () => void): void {
-    if (this.#over) return
-    this.#over = true
-    this.#cancelAll()
-    this.#cancelHedge?.()
-    this.#cancelWait?.()
-    this.#forgetLast()
-    for (const one of [...this.#running]) {
-      this.#leave(one)
-      one.abort.abort()
+    function leave(one: Try): void {
+      running.delete(one)
+      if (!running.size) cancelHedge?.()
+      one.cancel()
+      one.health.inFlight--
+      one.attempt.ms = env.now() - one.startedAt
     }
-    how()
-  }
+
+    /** After a failure: another try, what still runs, or the end. */
+    function goOn(waitMs = 0): void {
+      if (over || cancelWait) return
+      if (again && attempts.length < tries && waitMs <= tryTimeout && budget(1)) {
+        cancelHedge?.()
+        const pause = env.random() * JITTER_MS * 2 ** (attempts.length - 1)
+        cancelWait = env.after(Math.max(waitMs, pause), launch)
+      } else if (!running.size) fail('no gateway answered')
+    }
+
+    /** Hands over the last answer of failure; an error where there is none. */
+    function fail(what: string): void {
+      const response = last
+      last = undefined
+      end(() => {
+        if (response) resolve(response)
+        else reject(new GlbpError(`${init.method} ${bareUrl(path)}: ${what}`, attempts))
+      })
+      x.engine?.failed(plan, startedAt)
+    }
+
+    function end(how: () => void): void {
+      if (over) return
+      over = true
+      signal?.removeEventListener('abort', onAbort)
+      cancelAll()
+      cancelHedge?.()
+      cancelWait?.()
+      drop(last)
+      for (const one of running) {
+        leave(one)
+        one.abort.abort()
+      }
+      how()
+    }
+  })
 }
 
-/** The user's signal stops the answer's body too, long after this request is over. */
-function join(signal: AbortSignal, abort: AbortController): AbortSignal {
-  if ('any' in AbortSignal) return AbortSignal.any([signal, abort.signal])
-  signal.addEventListener('abort', () => abort.abort(signal.reason), { once: true })
-  return abort.signal
+/** Lets go of an answer that nobody reads. */
+function drop(response: Response | undefined): void {
+  response?.body?.cancel().catch(() => undefined)
 }
 
 /** Milliseconds of Retry-After, in seconds or as a date; 0 without one. */
 export function retryAfter(response: Response, wall: number): number {
-  const text = response.headers.get('Retry-After')
-  if (!text) return 0
-  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : /[a-z]/i.test(text) ? Date.parse(text) - wall : 0
-  return Number.isFinite(ms) && ms > 0 ? ms : 0
+  const text = response.headers.get('Retry-After') ?? ''
+  return Math.max(/[a-z]/i.test(text) ? Date.parse(text) - wall : Number(text) * 1000, 0) || 0
 }

@@ -1,30 +1,38 @@
-import { Acceptor } from './accept.js'
-import { jitter } from './env.js'
-import { compareStamps, parsePool } from './pool.js'
-import type { Env, Pool } from './types.js'
-import { vetUrl, type UrlRules } from './url.js'
+import { Acceptor, compareStamps, refreshMs } from './accept.js'
+import type { Core } from './glbp.js'
+import { jitter } from './jitter.js'
+import { parsePool } from './pool.js'
+import type { Pool } from './types.js'
+import { vetUrl } from './url.js'
 
 const HEDGE_MS = 150
 const ANSWER_MS = 2000
 const FIRST_RETRY_MS = 1000
 const FAILURES_TO_TELL = 3
+const TOLD_MAX = 100
 
-export interface FollowOptions {
-  seeds: readonly string[]
-  rules: UrlRules
-  env: Env
-  /** Another table is to be used. */
-  onPool(pool: Pool): void
-  /** For people: what was left out of an answer, once for each reason. */
-  onDropped(reason: string): void
+export interface FollowerEvents {
+  /** How many times slower than alone this tab polls. */
+  pace(): number
+  /** An agent has served a table that is not in doubt. */
+  served(pool: Pool): void
+  /** An agent could not be asked. */
+  unreadable(agent: string): void
+}
+
+/** A table, and whether others are to be asked as well before it is believed. */
+interface Served {
+  pool: Pool
+  doubtful: boolean
 }
 
 /** Keeps up with the pool that the agents publish. */
 export class Follower {
-  readonly acceptor = new Acceptor()
-  readonly #o: FollowOptions
-  readonly #seeds: string[]
-  /** When an agent may be asked again: it had nothing newer, or did not answer. */
+  readonly #core: Core
+  readonly #on: FollowerEvents
+  readonly #acceptor = new Acceptor()
+  readonly #seeds: readonly string[]
+  /** When an agent may be asked again: it had nothing newer. */
   readonly #notBefore = new Map<string, number>()
   readonly #told = new Set<string>()
   #preferred: string | undefined
@@ -33,9 +41,17 @@ export class Follower {
   #abort: AbortController | undefined
   #running = false
 
-  constructor(options: FollowOptions) {
-    this.#o = options
-    this.#seeds = [...new Set(options.seeds.map((seed) => vetUrl(seed)))]
+  constructor(core: Core, on: FollowerEvents) {
+    this.#core = core
+    this.#on = on
+    this.#seeds = (core.options.agents ?? []).map((agent) => vetUrl(agent))
+    // The static list is no table of an agent.
+    if (core.pool?.avg) this.#acceptor.adopt(core.pool, core.env.now())
+  }
+
+  /** The table in use; undefined before there was one. */
+  get kept(): Pool | undefined {
+    return this.#acceptor.kept
   }
 
   start(): void {
@@ -62,10 +78,41 @@ export class Follower {
     })
   }
 
-  /** The agents to ask: seeds for ever, others as long as the pool names them; the last good one first. */
+  /** A stream or a long poll has brought what `agent` serves. */
+  pushed(value: unknown, agent: string): void {
+    if (!this.#running) return
+    try {
+      const served = this.#read(value, agent)
+      if (served.doubtful) return this.poll()
+      this.#take([served])
+      this.#putOff()
+    } catch (error) {
+      this.#tell(`${agent}: ${(error as Error).message}`)
+    }
+  }
+
+  /** Another tab has polled: this one need not, for as long. Its word empties nothing either. */
+  hear(value: unknown): void {
+    if (!this.#running) return
+    try {
+      const pool = this.#acceptor.poll([parsePool(value, this.#core.rules)], this.#core.env.now())
+      if (pool) this.#core.use(pool)
+      this.#putOff()
+    } catch {
+      // That tab has told it.
+    }
+  }
+
+  #putOff(): void {
+    if (this.#abort || !this.#running) return
+    this.#cancel?.()
+    this.#plan(true)
+  }
+
+  /** The agents to ask: those of the options for ever, others as long as the pool names them; the last good one first. */
   agents(): string[] {
-    const { random } = this.#o.env
-    const all = [...new Set([...this.#seeds, ...(this.acceptor.kept?.agents ?? [])])]
+    const { random } = this.#core.env
+    const all = [...new Set([...this.#seeds, ...(this.kept?.agents ?? [])])]
     for (let k = all.length - 1; k > 0; k--) {
       const other = Math.floor(random() * (k + 1))
       ;[all[k], all[other]] = [all[other]!, all[k]!]
@@ -74,51 +121,49 @@ export class Follower {
   }
 
   #plan(answered: boolean): void {
-    const { env } = this.#o
-    const refresh = this.acceptor.kept?.refresh_ms ?? 5000
+    const { env } = this.#core
+    const refresh = refreshMs(this.kept)
     this.#failures = answered ? 0 : this.#failures + 1
-    if (this.#failures === FAILURES_TO_TELL)
-      this.#tell(`no agent answers (${this.agents().join(', ')}): are they up, and do they allow this origin (CORS)?`)
+    if (this.#failures === FAILURES_TO_TELL) this.#tell(`no agent answers, the pool in use stays: ${this.agents().join(', ')}`)
     const ms = answered ? refresh : Math.min(refresh, FIRST_RETRY_MS * 2 ** (this.#failures - 1))
     // Never sooner than the interval, so that an agent that had nothing newer is left alone that long.
-    this.#cancel = env.after(jitter(env, ms * 1.125, 1 / 9) + 1, () => this.poll())
+    this.#cancel = env.after(jitter(env, ms * this.#on.pace() * 1.125, 1 / 9) + 1, () => this.poll())
   }
 
   /** One poll: hedged until an agent answered well; then the others too, if that answer is in doubt. */
   async #round(abort: AbortController): Promise<boolean> {
-    const now = this.#o.env.now()
+    const now = this.#core.env.now()
     const queue = this.agents().filter((agent) => (this.#notBefore.get(agent) ?? 0) <= now)
     if (!queue.length) return true
-    const served: Pool[] = []
+    const served: Served[] = []
     const asked: Promise<unknown>[] = []
-    let doubtful = true
-    const ask = async (agent: string) => {
-      const answer = await this.#ask(agent, abort.signal)
-      if (!answer) return false
-      served.push(answer.pool)
-      if (!answer.doubtful) doubtful = false
-      return true
-    }
-    await this.#hedge(queue, (agent) => {
-      const answer = ask(agent)
+    const ask = (agent: string) => {
+      const answer = this.#ask(agent, abort.signal).then((found) => found && served.push(found))
       asked.push(answer)
       return answer
-    })
-    if (doubtful) {
-      asked.push(...queue.splice(0).map(ask))
+    }
+    await this.#hedge(queue, ask)
+    if (served.every(({ doubtful }) => doubtful)) {
+      queue.splice(0).forEach(ask)
       await Promise.all(asked)
-    } else {
+    } else if (this.#abort === abort) {
       // The rest of this round has nothing to add.
-      if (this.#abort === abort) abort.abort()
+      abort.abort()
     }
     if (!this.#running || !served.length) return false
-    const pool = this.acceptor.poll(served, this.#o.env.now())
-    if (pool) this.#o.onPool(pool)
+    this.#take(served)
     return true
   }
 
+  #take(served: readonly Served[]): void {
+    const pool = this.#acceptor.poll(served.map((one) => one.pool), this.#core.env.now())
+    const sure = served.find(({ doubtful }) => !doubtful)
+    if (sure) this.#on.served(sure.pool)
+    if (pool) this.#core.use(pool)
+  }
+
   /** Asks the next of `queue` 150 ms after the last one, or when that one failed; ends with a good answer. */
-  #hedge(queue: string[], ask: (agent: string) => Promise<boolean>): Promise<void> {
+  #hedge(queue: string[], ask: (agent: string) => Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       let open = 0
       let cancel: (() => void) | undefined
@@ -130,7 +175,7 @@ export class Follower {
           return
         }
         open++
-        cancel = this.#o.env.after(HEDGE_MS, next)
+        cancel = this.#core.env.after(HEDGE_MS, next)
         void ask(agent).then((good) => {
           open--
           if (!good) return next()
@@ -142,40 +187,43 @@ export class Follower {
     })
   }
 
-  async #ask(agent: string, signal: AbortSignal): Promise<{ pool: Pool; doubtful: boolean } | undefined> {
-    const { env, rules } = this.#o
-    const abort = new AbortController()
-    const stop = () => abort.abort()
-    const cancel = env.after(ANSWER_MS, stop)
-    signal.addEventListener('abort', stop)
-    const kept = this.acceptor.kept
+  async #ask(agent: string, stopped: AbortSignal): Promise<Served | undefined> {
+    const { env } = this.#core
+    const late = new AbortController()
+    const cancel = env.after(ANSWER_MS, () => late.abort())
+    const signal = AbortSignal.any([stopped, late.signal])
     try {
       // no-cache: the browser asks with If-None-Match by itself and shows the kept answer after a 304.
-      const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal: abort.signal })
+      const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal })
       if (!answer.ok) throw new Error(`it answered ${answer.status}`)
-      const dropped: string[] = []
-      const pool = parsePool(await answer.json(), rules, dropped)
-      for (const reason of dropped) this.#tell(`left out of the pool of ${agent}: ${reason}`)
-      const order = kept ? compareStamps(pool, kept) : 1
-      if (order <= 0) this.#notBefore.set(agent, env.now() + pool.refresh_ms)
-      const stale = answer.headers.get('GLBP-Stale') === '1'
-      const doubtful = stale || !pool.majority || pool.lone || order < 0
-      if (!doubtful) this.#preferred = agent
-      return { pool, doubtful }
+      return this.#read(await answer.json(), agent, answer.headers.get('GLBP-Stale') === '1')
     } catch (error) {
       if (this.#preferred === agent) this.#preferred = undefined
       // Whoever is not there is asked again; what answers wrongly is to be mended by somebody.
-      if (error instanceof Error && !/^(Type|Abort)Error$/.test(error.name)) this.#tell(`${agent}: ${error.message}`)
+      if (!signal.aborted && error instanceof TypeError) this.#on.unreadable(agent)
+      else if (!signal.aborted) this.#tell(`${agent}: ${(error as Error).message}`)
       return undefined
     } finally {
       cancel()
-      signal.removeEventListener('abort', stop)
     }
   }
 
+  /** @throws Error for what is no pool. */
+  #read(value: unknown, agent: string, stale = false): Served {
+    const { kept } = this
+    const dropped: string[] = []
+    const pool = parsePool(value, this.#core.rules, dropped)
+    for (const reason of dropped) this.#tell(`left out of the pool of ${agent}: ${reason}`)
+    const order = kept ? compareStamps(pool, kept) : 1
+    if (order <= 0) this.#notBefore.set(agent, this.#core.env.now() + refreshMs(pool))
+    const doubtful = stale || !pool.majority || pool.lone || order < 0
+    if (!doubtful) this.#preferred = agent
+    return { pool, doubtful }
+  }
+
   #tell(reason: string): void {
-    if (this.#told.size > 100 || this.#told.has(reason)) return
+    if (this.#told.size > TOLD_MAX || this.#told.has(reason)) return
     this.#told.add(reason)
-    this.#o.onDropped(reason)
+    this.#core.env.warn(reason)
   }
 }

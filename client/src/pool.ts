@@ -4,29 +4,19 @@ import { vetUrl, type UrlRules } from './url.js'
 const ENTRIES_MAX = 1024
 const SHARE_MAX = 65_535
 
-const isWhole = (value: unknown, max = Number.MAX_SAFE_INTEGER): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
-const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 63) : '')
-const within = (value: unknown, low: number, high: number, otherwise: number): number =>
-  isWhole(value) ? Math.min(Math.max(value, low), high) : otherwise
-
 type Fields = Record<string, unknown>
 
-function parseGateway(entry: Fields, rules: UrlRules): PoolGateway {
-  const url = vetUrl(entry['url'], rules)
-  if (!isWhole(entry['slot'], 65_535)) throw new Error(`${url}: its slot is no number of a slot`)
-  if (!isWhole(entry['weight'], SHARE_MAX)) throw new Error(`${url}: its weight is not 0..${SHARE_MAX}`)
-  const state = text(entry['state']) || 'active'
-  return {
-    slot: entry['slot'],
-    id: text(entry['id']),
-    owner: text(entry['owner']),
-    url,
-    weight: entry['weight'],
-    alive: entry['alive'] !== false && state !== 'down',
-    latency: isWhole(entry['latency']) ? entry['latency'] : null,
-    state,
-  }
+const whole = (value: unknown, max = Number.MAX_SAFE_INTEGER): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
+const number = (value: unknown) => (whole(value) ? value : 0)
+const text = (value: unknown) => (typeof value === 'string' ? value : '')
+const yes = (value: unknown) => value === true
+
+/** Takes what came from outside for a T, field by field, in the order of `fields`. */
+function read<T>(from: Fields, fields: { [K in keyof T]: (value: unknown) => T[K] }): T {
+  const result: Fields = {}
+  for (const name in fields) result[name] = fields[name](from[name])
+  return result as T
 }
 
 /** Parses what can be parsed; the others' reasons go to `dropped`. */
@@ -48,52 +38,52 @@ function sift<T>(list: unknown, dropped: string[], parse: (item: unknown) => T):
  * @throws Error when nothing usable is left: such an answer must not empty a pool.
  */
 export function parsePool(value: unknown, rules: UrlRules, dropped: string[] = []): Pool {
-  if (typeof value !== 'object' || value === null) throw new Error('the pool is no JSON object')
-  const from = value as Fields
-  const { term, version } = from
-  if (!isWhole(term) || !isWhole(version)) throw new Error('the pool has no stamp')
-  const gateways = sift(from['gateways'], dropped, (entry) =>
-    parseGateway((typeof entry === 'object' && entry ? entry : {}) as Fields, rules))
-  if (!gateways.length) throw new Error(`the pool names no usable gateway${dropped.length ? `: ${dropped[0]}` : ''}`)
-  return {
-    group: text(from['group']),
-    id: within(from['id'], 0, 1023, 0),
-    term,
-    avg: text(from['avg']),
-    version,
-    standby: text(from['standby']),
-    load_balancing: text(from['load_balancing']),
-    members: within(from['members'], 0, ENTRIES_MAX, 0),
-    majority: from['majority'] === true,
-    lone: from['lone'] === true,
-    degraded: from['degraded'] === true,
-    refresh_ms: within(from['refresh_ms'], 500, 600_000, 5000),
-    hold_ms: within(from['hold_ms'], 150, 600_000, 3500),
-    gateways,
-    agents: sift(from['agents'], dropped, (url) => vetUrl(url, rules)),
+  const url = (one: unknown) => vetUrl(one, rules)
+  const stamp = (one: unknown): number => {
+    if (!whole(one)) throw new Error('the pool has no stamp')
+    return one
   }
+  const gateway = (entry: Fields | null): PoolGateway => {
+    const { slot, weight, state, alive } = entry ?? {}
+    if (!whole(slot, SHARE_MAX) || !whole(weight, SHARE_MAX))
+      throw new Error(`slot ${slot}, weight ${weight}: not both 0 to ${SHARE_MAX}`)
+    return read<PoolGateway>(entry!, {
+      slot: () => slot,
+      id: text,
+      owner: text,
+      url,
+      weight: () => weight,
+      alive: () => alive !== false && state !== 'down',
+      latency: (ms) => (whole(ms) ? ms : null),
+      state: (one) => text(one) || 'active',
+    })
+  }
+  const pool = read<Pool>((value ?? {}) as Fields, {
+    group: text,
+    id: number,
+    term: stamp,
+    avg: text,
+    version: stamp,
+    standby: text,
+    load_balancing: text,
+    members: number,
+    majority: yes,
+    lone: yes,
+    degraded: yes,
+    refresh_ms: number,
+    hold_ms: number,
+    gateways: (list) => sift(list, dropped, gateway as (entry: unknown) => PoolGateway),
+    agents: (list) => sift(list, dropped, url),
+  })
+  if (!pool.gateways.length) throw new Error(`the pool has no usable gateway: ${dropped}`)
+  return pool
 }
 
 /** A pool of the static list: its stamp is below every agent's. */
 export function staticPool(list: readonly (string | StaticGateway)[]): Pool {
-  const gateways = list.map((entry, k) => {
-    const { url, weight = 100 } = typeof entry === 'string' ? { url: entry } : entry
-    return { slot: k + 1, id: '', owner: '', url, weight, alive: true, latency: null, state: 'active' }
-  })
-  const head = { group: '', term: 0, avg: '', version: 0 }
   const dropped: string[] = []
-  const pool = parsePool({ ...head, gateways }, {}, dropped)
-  if (dropped.length) throw new Error(`glbp: gateways: ${dropped[0]}`)
+  const gateways = list.map((entry, k) => ({ slot: k + 1, weight: 100, ...(typeof entry === 'string' ? { url: entry } : entry) }))
+  const pool = parsePool({ term: 0, version: 0, gateways }, {}, dropped)
+  if (dropped.length) throw new Error(`glbp: gateways: ${dropped}`)
   return pool
-}
-
-/** Orders stamps: below 0 when `a` is the older one. */
-export function compareStamps(a: Pool, b: Pool): number {
-  const name = a.avg < b.avg ? -1 : a.avg > b.avg ? 1 : 0
-  return a.term - b.term || name || a.version - b.version
-}
-
-/** Orders tables served at one time (protocol, section 8): majority, not lone, stamp. */
-export function preferPool(a: Pool, b: Pool): number {
-  return Number(a.majority) - Number(b.majority) || Number(b.lone) - Number(a.lone) || compareStamps(a, b)
 }

@@ -1,6 +1,6 @@
-import { jitter } from './env.js'
-import type { Health, Registry } from './health.js'
-import type { Env, GlbpOptions } from './types.js'
+import type { Core } from './glbp.js'
+import { slowStart, unknown, view, type Health } from './health.js'
+import { jitter } from './jitter.js'
 import { joinUrl } from './url.js'
 
 const BACK_OFF_MS = 500
@@ -9,151 +9,219 @@ const BACK_OFF_MOST_MS = 30_000
 const DEGRADED_MOST_MS = 3000
 const CONFIRM_MS = 500
 
+/** What a probe has found. */
+export interface Result {
+  ok: boolean
+  ms: number
+  /** It failed by a network error, not by a status or by time. */
+  network: boolean
+}
+
+export interface ProberEvents {
+  /** How many times slower than alone this tab probes. */
+  pace(): number
+  /** A probe has ended, and counts. */
+  ended(health: Health, result: Result): void
+  /** A gateway that never answered had a network error. */
+  unreadable(url: string): void
+}
+
+/** What the prober knows of one gateway. */
+interface Watch {
+  method: string
+  cancel?: (() => void) | undefined
+  abort?: AbortController | undefined
+  /** Failures in a row. */
+  failures: number
+  /** Times it came back without staying; with the failures they make the back-off. */
+  returns: number
+  /** When the last result was taken, of this tab or another. */
+  at: number
+}
+
 /** Asks each gateway for its health, at most one question to each at a time. */
 export class Prober {
-  readonly #registry: Registry
-  readonly #env: Env
-  readonly #onProbe: (health: Health) => void
+  readonly #core: Core
+  readonly #on: ProberEvents
   readonly #path: string
   readonly #interval: number
   readonly #timeout: number
-  readonly #expect: ReadonlySet<number>
-  readonly #methods = new WeakMap<Health, string>()
+  readonly #expect: readonly number[]
   readonly #method: string
-  readonly #timers = new Map<Health, () => void>()
-  readonly #busy = new Map<Health, AbortController>()
+  readonly #watches = new Map<Health, Watch>()
   readonly #told = new Set<string>()
   #running = false
 
-  constructor(
-    registry: Registry, env: Env, onProbe: (health: Health) => void, options: NonNullable<GlbpOptions['probe']> = {},
-  ) {
-    this.#registry = registry
-    this.#env = env
-    this.#onProbe = onProbe
-    this.#path = options.path ?? '/health'
-    this.#interval = Math.max(options.intervalMs ?? 5000, 100)
-    this.#timeout = options.timeoutMs ?? 2000
-    this.#expect = new Set(options.expect ?? [200])
-    this.#method = options.method ?? 'HEAD'
+  constructor(core: Core, on: ProberEvents) {
+    this.#core = core
+    this.#on = on
+    const { path = '/health', intervalMs = 5000, timeoutMs = 2000, expect = [200], method = 'HEAD' } =
+      core.options.probe ?? {}
+    this.#path = path
+    this.#interval = Math.max(intervalMs, 100)
+    this.#timeout = timeoutMs
+    this.#expect = expect
+    this.#method = method
   }
 
+  /** Asks everybody now. */
   start(): void {
     this.#running = true
-    this.all()
+    for (const health of this.#core.registry.list) this.probe(health)
   }
 
   /** No timer and no question remains. */
   stop(): void {
     this.#running = false
-    for (const cancel of this.#timers.values()) cancel()
-    for (const abort of this.#busy.values()) abort.abort()
-    this.#timers.clear()
-    this.#busy.clear()
-  }
-
-  /** Asks everybody now. */
-  all(): void {
-    for (const health of this.#registry.list) this.probe(health)
+    for (const watch of this.#watches.values()) rest(watch)
   }
 
   /** The pool has changed: new gateways are asked at once, lost ones no more. */
   sync(): void {
-    for (const [health, cancel] of this.#timers) {
-      if (this.#registry.list.includes(health)) continue
-      cancel()
-      this.#timers.delete(health)
-    }
-    for (const [health, abort] of this.#busy) {
-      if (this.#registry.list.includes(health)) continue
-      abort.abort()
-      this.#busy.delete(health)
+    const { list } = this.#core.registry
+    for (const [health, watch] of this.#watches) {
+      if (list.includes(health)) continue
+      rest(watch)
+      this.#watches.delete(health)
     }
     // The agents may know that somebody is back before the next probe is due.
-    for (const health of this.#registry.list) if (!health.usable || !this.#timers.has(health)) this.probe(health)
+    for (const health of list) if (health.lost || !this.#watches.has(health)) this.probe(health)
+  }
+
+  /** What is known is too old to hold against anybody. */
+  forget(): void {
+    const { registry } = this.#core
+    registry.cutOff = false
+    for (const health of registry.list) {
+      Object.assign(health, unknown())
+      Object.assign(this.#watch(health), { failures: 0, returns: 0 })
+    }
+    registry.version++
   }
 
   /** Asks one now, unless that is being done. */
   probe(health: Health): void {
-    if (!this.#running || this.#busy.has(health) || !this.#registry.list.includes(health)) return
-    this.#timers.get(health)?.()
-    this.#timers.delete(health)
-    const abort = new AbortController()
-    this.#busy.set(health, abort)
-    void this.#ask(health, abort).then(() => {
-      if (this.#busy.get(health) !== abort) return
-      this.#busy.delete(health)
-      this.#plan(health)
+    if (!this.#running || !this.#core.registry.list.includes(health)) return
+    const watch = this.#watch(health)
+    if (watch.abort) return
+    rest(watch)
+    const abort = (watch.abort = new AbortController())
+    void this.#ask(health, watch, abort.signal).then((result) => {
+      // That of a gateway which left the pool meanwhile, or of a stopped client, counts no more.
+      if (watch.abort !== abort) return
+      watch.abort = undefined
+      const unreadable = result.network && !health.latency
+      this.#take(health, watch, result)
+      this.#on.ended(health, result)
+      if (unreadable) this.#on.unreadable(joinUrl(health.url, this.#path))
     })
   }
 
-  #plan(health: Health): void {
-    if (!this.#running || !this.#registry.list.includes(health)) return
-    const cancel = this.#env.after(this.#pause(health), () => {
+  /** Another tab has probed: this one need not, for as long. */
+  hear(told: unknown): void {
+    const { url, ok, ms, network } = Object(told) as Partial<Result> & { url?: string }
+    const health = this.#core.registry.list.find((one) => one.url === url)
+    if (!this.#running || !health || typeof ms !== 'number' || !(ms >= 0 && ms < 60_000)) return
+    const watch = this.#watch(health)
+    // Answers to questions asked at one time are one answer.
+    if (watch.abort || this.#core.env.now() - watch.at < CONFIRM_MS / 2) return
+    rest(watch)
+    this.#take(health, watch, { ok: ok === true, ms, network: network === true })
+    this.#core.emit('probe', view(health))
+  }
+
+  #watch(health: Health): Watch {
+    const watch = this.#watches.get(health) ?? { method: this.#method, failures: 0, returns: 0, at: -Infinity }
+    this.#watches.set(health, watch)
+    return watch
+  }
+
+  #take(health: Health, watch: Watch, { ok, ms, network }: Result): void {
+    const { env, registry } = this.#core
+    const now = env.now()
+    watch.at = now
+    health.lastProbe = env.wall()
+    if (!ok) {
+      watch.failures++
+      registry.failed(health, network, false)
+    } else {
+      watch.failures = 0
+      registry.succeeded(health, ms, false)
+      if (health.lost) {
+        // Slow start, and the next failure counts at once.
+        const success = Math.max(health.success, 0.5)
+        Object.assign(health, { lost: '', calls: 0, success, halfOpen: true, risen: now })
+        watch.returns++
+        registry.version++
+        registry.onChange(health)
+      } else if (slowStart(health, now) === 1) {
+        // It lasted: the next loss begins with short pauses again.
+        watch.returns = 0
+      }
+    }
+    this.#plan(health, watch)
+  }
+
+  #plan(health: Health, watch: Watch): void {
+    if (!this.#running) return
+    watch.cancel = this.#core.env.after(this.#pause(health, watch), () => {
       // A request has just shown what a probe would show.
-      const lately = this.#env.now() - health.lastSuccess < this.#interval * 0.8
-      if (lately && health.usable && !health.failures) this.#plan(health)
+      const lately = this.#core.env.now() - health.lastSuccess < this.#interval * 0.8
+      if (lately && !health.lost && !health.failures) this.#plan(health, watch)
       else this.probe(health)
     })
-    this.#timers.set(health, cancel)
   }
 
-  #pause(health: Health): number {
-    if (health.usable && !health.probeFailures) return jitter(this.#env, this.#interval, 0.2)
-    if (health.usable && !this.#registry.cutOff) return jitter(this.#env, CONFIRM_MS, 0.2)
-    const most = this.#registry.list.some((other) => other.usable && other.networkError < 0)
-      ? BACK_OFF_MOST_MS
-      : DEGRADED_MOST_MS
-    const back = BACK_OFF_MS * 2 ** Math.min(health.probeFailures + health.losses, 10)
-    return jitter(this.#env, Math.min(back, most), 0.2)
+  #pause(health: Health, { failures, returns }: Watch): number {
+    const { env, registry } = this.#core
+    let ms = this.#interval
+    if (health.lost || (failures && registry.cutOff)) {
+      const some = registry.list.some((other) => !other.lost && other.networkError < 0)
+      ms = Math.min(BACK_OFF_MS * 2 ** Math.min(failures + returns, 10), some ? BACK_OFF_MOST_MS : DEGRADED_MOST_MS)
+    } else if (failures) ms = CONFIRM_MS
+    return jitter(env, ms * this.#on.pace(), 0.2)
   }
 
-  async #ask(health: Health, abort: AbortController): Promise<void> {
-    const { now, wall } = this.#env
-    const startedAt = now()
-    let late = false
-    const cancel = this.#env.after(this.#timeout, () => {
-      late = true
-      abort.abort()
-    })
+  async #ask(health: Health, watch: Watch, stopped: AbortSignal): Promise<Result> {
+    const { env } = this.#core
+    const startedAt = env.now()
+    const late = new AbortController()
+    const cancel = env.after(this.#timeout, () => late.abort())
+    const signal = AbortSignal.any([stopped, late.signal])
+    let ok = false
+    let network = false
     try {
-      const status = await this.#status(health, abort.signal)
-      if (!this.#current(health, abort)) return
-      if (this.#expect.has(status)) this.#registry.succeeded(health, now() - startedAt, false)
-      else {
-        this.#registry.failed(health, false, false)
-        if (status < 500) this.#hint(`${health.url}${this.#path} answered ${status}: see the option probe.path`)
-      }
+      const status = await this.#status(health, watch, signal)
+      ok = this.#expect.includes(status)
+      if (!ok && status < 500) this.#tell(`${health.url}${this.#path} answered ${status}: see the option probe.path`)
     } catch {
-      if (this.#current(health, abort)) this.#registry.failed(health, !late, false)
-    } finally {
-      cancel()
+      network = !signal.aborted
     }
-    if (!this.#current(health, abort)) return
-    health.lastProbe = wall()
-    this.#onProbe(health)
+    cancel()
+    return { ok, network, ms: env.now() - startedAt }
   }
 
-  /** A probe of a gateway that left the pool meanwhile, or of a stopped client, counts no more. */
-  #current(health: Health, abort: AbortController): boolean {
-    return this.#busy.get(health) === abort
-  }
-
-  async #status(health: Health, signal: AbortSignal): Promise<number> {
-    const url = joinUrl(health.url, this.#path)
-    const method = this.#methods.get(health) ?? this.#method
+  async #status(health: Health, watch: Watch, signal: AbortSignal): Promise<number> {
+    const { method } = watch
     // No header of its own: that would cost a preflight each time.
     const init: RequestInit = { method, signal, cache: 'no-store', credentials: 'omit' }
-    const answer = await this.#env.fetch(url, init)
-    void answer.body?.cancel().catch(() => undefined)
-    if (method === 'GET' || (answer.status !== 405 && answer.status !== 501)) return answer.status
-    this.#methods.set(health, 'GET')
-    return this.#status(health, signal)
+    const { status, body } = await this.#core.env.fetch(joinUrl(health.url, this.#path), init)
+    void body?.cancel().catch(() => undefined)
+    if (method === 'GET' || (status !== 405 && status !== 501)) return status
+    watch.method = 'GET'
+    return this.#status(health, watch, signal)
   }
 
-  #hint(text: string): void {
+  #tell(text: string): void {
     if (this.#told.has(text)) return
     this.#told.add(text)
-    this.#env.warn(text)
+    this.#core.env.warn(text)
   }
+}
+
+/** Neither asks nor waits. */
+function rest(watch: Watch): void {
+  watch.cancel?.()
+  watch.abort?.abort()
+  watch.cancel = watch.abort = undefined
 }

@@ -1,12 +1,12 @@
 import type { GlbpInit } from './types.js'
-import { joinUrl } from './url.js'
+import { bareUrl } from './url.js'
 
 /** A request that can be sent to any gateway, if need be again. */
 export interface Plan {
   path: string
   init: RequestInit
   signal: AbortSignal | undefined
-  key: string | undefined
+  key: string
   /** Whether it may be sent a second time. */
   again: boolean
   /** Whether a second one may run beside it. */
@@ -21,39 +21,28 @@ const IDEMPOTENT = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
  * @throws TypeError for an absolute url of anybody else.
  */
 export async function plan(input: RequestInfo | URL, init: GlbpInit, gateways: readonly string[]): Promise<Plan> {
-  const { glbp, ...rest } = init
+  const { glbp, signal, ...rest } = init
   const request = typeof input === 'object' && 'clone' in input ? input : undefined
-  const signal = rest.signal ?? request?.signal
-  const plain: RequestInit = request ? { ...(await unpack(request)), ...rest } : rest
-  delete plain.signal
-  const method = (plain.method ?? 'GET').toUpperCase()
-  const keyed = new Headers(plain.headers).has('Idempotency-Key')
+  const plain: RequestInit = { ...(request && (await (await import('./unpack.js')).unpack(request))), ...rest }
+  const method = (plain.method ??= 'GET').toUpperCase()
   const idempotent = IDEMPOTENT.test(method)
+  const keyed = new Headers(plain.headers).has('Idempotency-Key')
   // A stream is gone once it was read.
-  const replayable = !(typeof plain.body === 'object' && plain.body !== null && 'getReader' in plain.body)
+  const replayable = !(plain.body as ReadableStream | undefined)?.getReader
   return {
     path: pathOf(request ? request.url : String(input), gateways),
     init: { ...plain, method },
-    signal: signal ?? undefined,
-    key: glbp?.key,
+    signal: signal ?? request?.signal,
+    key: glbp?.key ?? '',
     again: replayable && (glbp?.retry ?? (idempotent || keyed)),
     beside: replayable && idempotent && glbp?.retry !== false,
   }
 }
 
-async function unpack(request: Request): Promise<RequestInit> {
-  const { method, headers, credentials, mode, cache, redirect, referrer, referrerPolicy, integrity, keepalive } = request
-  const body = request.body === null || /^(GET|HEAD)$/.test(method) ? undefined : await request.arrayBuffer()
-  return { method, headers, credentials, cache, redirect, referrer, referrerPolicy, integrity, keepalive,
-    ...(mode === 'navigate' ? {} : { mode }), ...(body?.byteLength ? { body } : {}) }
-}
-
 /** The part of a url that every gateway knows. */
 function pathOf(text: string, gateways: readonly string[]): string {
-  if (!/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(text)) return text
-  const base = gateways.find((url) => text === url || text.startsWith(joinUrl(url, '/')))
-  if (base !== undefined) return text.slice(base.length)
-  const own = (globalThis as { location?: Location }).location?.origin
-  if (own && text.startsWith(`${own}/`)) return text.slice(own.length)
-  throw new TypeError(`${text}: glbp.fetch takes a path, such as /api/orders; the gateway is chosen for each request`)
+  if (!/^([\w+.-]+:|\/\/)/.test(text)) return text
+  const base = [...gateways, globalThis.location?.origin].find((url) => url && `${text}/`.startsWith(`${url}/`))
+  if (base === undefined) throw new TypeError(`${bareUrl(text)}: glbp.fetch takes a path`)
+  return text.slice(base.length)
 }

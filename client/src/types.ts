@@ -109,6 +109,12 @@ export interface Env {
   /** Where visibility and network events come from; none on a server. */
   page?: { document?: Document; window?: Window } | undefined
   warn(text: string): void
+  /** A stream of events. Default: EventSource, where there is one. */
+  events?(url: string): EventSource
+  /** How the tabs of a browser talk. Default: BroadcastChannel, in a page. */
+  channel?(name: string): BroadcastChannel
+  /** How they agree on one of them. Default: navigator.locks, which http pages do not have. */
+  locks?: Pick<LockManager, 'request'> | undefined
 }
 
 export interface GlbpOptions {
@@ -120,6 +126,8 @@ export interface GlbpOptions {
   allow?: readonly string[]
   /** Default: the group's; `weighted` when that is none of these. */
   loadBalancing?: LoadBalancing
+  /** How news of the pool come in. Polling goes on beside the others, at a quarter of its pace. Default `poll`. */
+  follow?: 'poll' | 'long-poll' | 'events'
   probe?: {
     /** Appended to a gateway's url. Default `/health`. */
     path?: string

@@ -8,45 +8,43 @@ export interface UrlRules {
 
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/
 
+const cut = (url: string) => url.replace(/\/+$/, '')
+
 /** Whether `origin` is `rule`, or below the `*.` of it. */
 function allowed(origin: string, rule: string): boolean {
-  const star = rule.indexOf('*.')
-  if (star < 0) return origin === rule.replace(/\/+$/, '').toLowerCase()
-  const head = rule.slice(0, star)
-  const tail = rule.slice(star + 1)
-  return origin.length > head.length + tail.length && origin.startsWith(head) && origin.endsWith(tail)
+  const [head, tail] = cut(rule).toLowerCase().split('*.') as [string, string?]
+  return tail === undefined ? origin === head : origin.startsWith(head) && origin.endsWith(`.${tail}`)
 }
 
 /**
  * The url without a slash at its end.
  * @throws Error that says what is wrong with it.
  */
-export function vetUrl(text: unknown, rules: UrlRules = {}): string {
-  const shown = JSON.stringify(text)
-  const refuse = (why: string): never => {
-    throw new Error(`${shown} ${why}`)
-  }
-  if (typeof text !== 'string' || text.length > 2048) return refuse('is no url')
-  if (/^[a-z]:[\\/]|^\\\\/i.test(text)) return refuse('is a path of Windows, not the url of a gateway')
-  let url: URL
+export function vetUrl(value: unknown, { allow, secure }: UrlRules = {}): string {
+  const text = String(value)
+  let url: URL | undefined
   try {
     url = new URL(text)
   } catch {
-    return refuse('is no url: write http://host or https://host')
+    // Told below.
   }
-  if (!/^https?:$/.test(url.protocol)) return refuse('is neither http nor https')
-  if (url.username || url.password) throw new Error(`a url at ${url.host} carries credentials`)
-  if (/[?#\\\s]/.test(text)) return refuse('has a query, a fragment, a backslash or a blank')
-  if (rules.secure && url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
-    return refuse('is http on a page of https: browsers block mixed content')
-  if (rules.allow && !rules.allow.some((rule) => allowed(url.origin, rule)))
-    return refuse('is of an origin that `allow` does not name')
-  return url.href.replace(/\/+$/, '')
+  const { protocol, hostname, origin } = url ?? {}
+  const why =
+    /^([a-z]:|\\)[\\/]/i.test(text) ? 'is a path of Windows, not a url'
+    : !url || text.length > 2048 ? 'is no url: write https://host'
+    : !/^https?:$/.test(protocol!) ? 'is neither http nor https'
+    : url.username || url.password ? 'carries credentials'
+    : /[?#\\\s]/.test(text) ? 'has a query, fragment, backslash or blank'
+    : secure && protocol === 'http:' && !LOOPBACK.test(hostname!) ? 'is http on a page of https (mixed content)'
+    : allow && !allow.some((rule) => allowed(origin!, rule)) ? 'is not in `allow`'
+    : ''
+  if (why) throw new Error(`${JSON.stringify(text).replace(/\/\/.*@/, '//')} ${why}`)
+  return cut(url!.href)
 }
 
 /** `base` and a path that stays below it, whatever number of slashes it begins with. */
 export function joinUrl(base: string, path: string): string {
-  return /^[?#]/.test(path) || path === '' ? base + path : `${base}/${path.replace(/^[/\\]+/, '')}`
+  return /^([?#]|$)/.test(path) ? base + path : `${base}/${path.replace(/^[/\\]+/, '')}`
 }
 
 /** For errors and logs: no user info, no query, no fragment. */

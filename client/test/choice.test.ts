@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Choice } from '../src/choice.js'
+import { createChoice, type Choice } from '../src/choice.js'
 import { defaultEnv } from '../src/env.js'
 import { Registry, type Health } from '../src/health.js'
+import { createMethods } from '../src/methods.js'
 import { parsePool } from '../src/pool.js'
 import type { LoadBalancing, Pool } from '../src/types.js'
 import { pool, World } from './world.js'
@@ -12,7 +13,8 @@ function setUp(from: Pool, method: LoadBalancing = 'weighted', seed = 1) {
   const env = { ...defaultEnv(), ...world.env() }
   const registry = new Registry(env, () => undefined)
   registry.use(parsePool(from, {}))
-  return { world, registry, choice: new Choice(registry, env, () => method) }
+  const methods = createMethods({ env, registry, options: {} })
+  return { world, registry, choice: createChoice(registry, env, () => methods[method]) }
 }
 
 function shares(choice: Choice, count: number, key?: (k: number) => string): Record<string, number> {
@@ -97,17 +99,17 @@ describe('who is eligible', () => {
   it('all dead, or all of weight 0: all are candidates', () => {
     for (const weights of [[100, 100], [0, 0]]) {
       const { choice, registry } = setUp(pool({ weights }))
-      for (const health of registry.list) health.dead = true
+      for (const health of registry.list) health.lost = 'dead'
       expect(Object.keys(shares(choice, 200))).toHaveLength(2)
     }
   })
   it('ejections are not believed when fewer than half would remain, deaths are', () => {
     const { choice, registry } = setUp(pool())
     const [a, b] = registry.list as [Health, Health]
-    a.ejected = b.ejected = true
+    a.lost = b.lost = 'ejected'
     registry.version++
     expect(Object.keys(shares(choice, 300))).toHaveLength(3)
-    a.dead = b.dead = true
+    a.lost = b.lost = 'dead'
     registry.version++
     expect(Object.keys(shares(choice, 300))).toEqual(['http://g3'])
   })
@@ -121,8 +123,7 @@ describe('who is eligible', () => {
   })
   it('slow start goes from 10 % to all in 30 s', async () => {
     const { world, choice, registry } = setUp(pool({ weights: [100, 100] }))
-    registry.list[0]!.dead = true
-    registry.succeeded(registry.list[0]!, 5, false)
+    registry.list[0]!.risen = performance.now()
     expect(choice.explain()[0]!.slowStart).toBeCloseTo(0.1)
     await world.pass(15_000)
     expect(choice.explain()[0]!.slowStart).toBeCloseTo(0.55)
@@ -162,12 +163,12 @@ describe('host-dependent', () => {
   it('makes a detour while its gateway is out of reach, and comes back', () => {
     const { choice, registry } = setUp(pool(), 'host-dependent')
     const home = choice.pick('me')!
-    home.dead = true
+    home.lost = 'dead'
     registry.version++
     const detour = choice.pick('me')!.url
     expect(detour).not.toBe(home.url)
     expect(choice.pick('me')!.url).toBe(detour)
-    home.dead = false
+    home.lost = ''
     registry.version++
     expect(choice.pick('me')).toBe(home)
   })
@@ -187,7 +188,7 @@ it('properties: somebody is picked whenever there is anybody, weight 0 and the d
     weight: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 65_535 })),
     latency: fc.oneof(fc.double({ min: 1, max: 1e9 }), fc.constant(NaN), fc.constant(Infinity)),
     success: fc.oneof(fc.double({ min: 0, max: 1 }), fc.constant(NaN)),
-    inFlight: fc.nat(1000), dead: fc.boolean(), ejected: fc.boolean(),
+    inFlight: fc.nat(1000), lost: fc.constantFrom('' as const, 'ejected' as const, 'dead' as const),
     risen: fc.oneof(fc.constant(-Infinity), fc.double({ min: -60_000, max: 60_000 })),
   })
   const method = fc.constantFrom<LoadBalancing>('weighted', 'round-robin', 'host-dependent', 'best', 'two-choices')
@@ -196,7 +197,7 @@ it('properties: somebody is picked whenever there is anybody, weight 0 and the d
     registry.list.forEach((health, k) => Object.assign(health, states[k], { weight: health.weight }))
     const picked = choice.pick('key')!
     expect(picked).toBeDefined()
-    const living = registry.list.filter(({ weight, dead }) => weight > 0 && !dead)
+    const living = registry.list.filter(({ weight, lost }) => weight > 0 && lost !== 'dead')
     if (living.length) expect(living).toContain(picked)
     else if (registry.list.some(({ weight }) => weight > 0)) expect(picked.weight).toBeGreaterThan(0)
     const all = choice.explain()

@@ -213,17 +213,19 @@ describe('the page', () => {
     expect(alive()).toEqual([true, true, true])
     expect(world.calls.length).toBeGreaterThanOrEqual(before + 3)
   })
-  it('that begins hidden waits until it is seen', async () => {
+  it('that begins hidden asks for a pool if it has none, and for no more until it is seen', async () => {
     const world = new World()
     const { page, show, document } = fakePage()
     document.visibilityState = 'hidden'
     world.page = page
     cluster(world)
     await begin(world)
-    expect(world.calls).toHaveLength(0)
+    expect(glbp!.pool).toBeDefined()
+    await world.pass(60_000)
+    expect(world.calls.map(({ path }) => path)).toEqual(['/pool/web'])
     show('visible')
     await world.pass(100)
-    expect(glbp!.pool).toBeDefined()
+    expect(world.calls).toHaveLength(5)
   })
   it('offline ejects nobody, and online asks at once', async () => {
     const world = new World()

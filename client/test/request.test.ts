@@ -192,7 +192,7 @@ describe('the caller\'s abort', () => {
     expect([world.open, vi.getTimerCount()]).toEqual([0, 0])
   })
   it('before and between tries stops at once', async () => {
-    const world = new World()
+    const world = new World(3)
     const glbp = client(world)
     await expect(glbp.fetch('/api', { signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no')
     expect(sent(world)).toHaveLength(0)
@@ -230,5 +230,5 @@ it('tells where a request went on, and why', async () => {
   glbp.on('failover', (event) => seen.push(event))
   world.hosts.set('http://g1', 'down')
   for (let k = 0; k < 6; k++) await settle(world, glbp.fetch('/api'), 500)
-  expect(seen[0]).toEqual({ from: 'http://g1/api', to: 'http://g2', reason: 'Failed to fetch' })
+  expect(seen[0]).toEqual({ from: 'http://g1/api', to: 'http://g2', reason: 'TypeError: Failed to fetch' })
 })

@@ -1,4 +1,11 @@
 import { vi } from 'vitest'
+// Loaded here, so that the clock need not stand still for them.
+import '../src/engine.js'
+import '../src/hints.js'
+import '../src/methods.js'
+import '../src/push.js'
+import '../src/tabs.js'
+import '../src/unpack.js'
 import type { Env, GlbpOptions, Pool } from '../src/types.js'
 
 /** How a url answers: an answer, `down` (a network error) or `stall` (no answer at all). */

@@ -1,0 +1,96 @@
+import type { Method } from './choice.js'
+import type { Core } from './glbp.js'
+import type { Health, Registry } from './health.js'
+import type { Env, LoadBalancing } from './types.js'
+
+type Methods = Partial<Record<LoadBalancing, Method>>
+
+const HELD_MAX = 1000
+
+/** Ways to choose beside `weighted`; loaded when a group, or an option, asks for one. */
+export function createMethods({ env, registry, options }: Pick<Core, 'env' | 'registry' | 'options'>): Methods {
+  const hosts = hostDependent(registry, clientId(env, options.storageKey ?? 'glbp'))
+  // Without a prototype: a pool's word for it may be any.
+  const methods: Methods = { best, 'two-choices': twoChoices(env), 'round-robin': roundRobin(), 'host-dependent': hosts }
+  return Object.assign(Object.create(null), methods) as Methods
+}
+
+/** Drawn once for each browser: the key of requests that bring none. */
+function clientId(env: Env, storageKey: string | false): string {
+  const id = env.random().toString(36).slice(2) + env.wall().toString(36)
+  if (storageKey === false) return id
+  try {
+    const key = `${storageKey}-client`
+    const kept = env.storage()?.getItem(key)
+    if (kept && kept.length <= 64) return kept
+    env.storage()?.setItem(key, id)
+  } catch {
+    // Without storage it lasts as long as the page.
+  }
+  return id
+}
+
+/** Who has the greatest score. */
+const best: Method = (candidates, scores) => candidates[scores.indexOf(Math.max(...scores))]
+
+/** The better one of two that are drawn. */
+const twoChoices = (env: Env): Method => (candidates, scores) => {
+  const count = candidates.length
+  const one = Math.floor(env.random() * count)
+  const other = (one + 1 + Math.floor(env.random() * (count - 1))) % count
+  return candidates[scores[one]! >= scores[other]! ? one : other]
+}
+
+/** Smooth weighted round-robin: 5:1 is not five in a row. */
+function roundRobin(): Method {
+  let credit = new Map<string, number>()
+  return (candidates) => {
+    const before = credit
+    let total = 0
+    let next: Health | undefined
+    credit = new Map()
+    for (const health of candidates) {
+      const weight = health.weight || 1
+      total += weight
+      credit.set(health.url, (before.get(health.url) ?? 0) + weight)
+      if (!next || credit.get(health.url)! > credit.get(next.url)!) next = health
+    }
+    if (next) credit.set(next.url, credit.get(next.url)! - total)
+    return next
+  }
+}
+
+/** Weighted rendezvous over slots: a key keeps its slot, whoever forwards it, as long as there is one. */
+function hostDependent(registry: Registry, clientId: string): Method {
+  /** Slots held by keys, the latest taken last. */
+  const held = new Map<string, number>()
+  return (candidates, _, given) => {
+    const key = given || clientId
+    let best: { slot: number; health: Health; order: number } | undefined
+    let holder: Health | undefined
+    for (const health of registry.list) {
+      for (const { slot, weight } of health.slots) {
+        if (slot === held.get(key)) holder = health
+        const share = weight || (health.weight ? 0 : 1)
+        if (!share || !candidates.includes(health)) continue
+        const order = -Math.log(hash(`${key} ${slot}`)) / share
+        if (!best || order < best.order) best = { slot, health, order }
+      }
+    }
+    // A detour while the holder is out of reach does not give its slot away.
+    if (holder) return holder.lost ? best?.health : holder
+    if (!best) return undefined
+    held.set(key, best.slot)
+    if (held.size > HELD_MAX) held.delete(held.keys().next().value!)
+    return best.health
+  }
+}
+
+/** FNV-1a with a finish that spreads the last character too, in (0, 1). */
+function hash(text: string): number {
+  let h = 0x811c9dc5
+  for (let k = 0; k < text.length; k++) h = Math.imul(h ^ text.charCodeAt(k), 0x01000193)
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return (((h ^ (h >>> 16)) >>> 0) + 0.5) / 2 ** 32
+}
