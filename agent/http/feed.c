@@ -75,9 +75,9 @@ void glbp_feed_fini(struct glbp_feed *feed)
     pthread_mutex_destroy(&feed->mutex);
 }
 
-/* Under the lock. Takes `item` over; the oldest entry gives way. Returns the number. */
-static uint64_t append(struct glbp_feed *feed, size_t group, enum glbp_topic topic,
-                       struct glbp_feed_item *item)
+/* Under the lock. Takes `item` over; the oldest entry gives way. */
+static void append(struct glbp_feed *feed, size_t group, enum glbp_topic topic,
+                   struct glbp_feed_item *item)
 {
     uint64_t number = glbp_feed_number(feed) + 1;
     struct glbp_feed_entry *entry = &feed->ring[number % GLBP_FEED_KEPT];
@@ -87,21 +87,13 @@ static uint64_t append(struct glbp_feed *feed, size_t group, enum glbp_topic top
     if (topic == GLBP_TOPIC_POOL)
         atomic_store(&feed->groups[group].pool_number, number);
     atomic_store(&feed->number, number);
-    return number;
 }
 
-/* Streams that opened before it wait at 0: one number is used up to wake them all. */
 void glbp_feed_begin(struct glbp_feed *feed, uint64_t incarnation)
 {
     pthread_mutex_lock(&feed->mutex);
-    if (feed->incarnation == 0 && feed->groups_n > 0) {
+    if (feed->incarnation == 0)
         feed->incarnation = incarnation;
-        uint64_t number = append(feed, 0, GLBP_TOPIC_POOL, NULL);
-        for (size_t i = 0; i < feed->groups_n; i++) {
-            atomic_store(&feed->groups[i].last_number, number);
-            atomic_store(&feed->groups[i].pool_number, number);
-        }
-    }
     pthread_mutex_unlock(&feed->mutex);
 }
 
@@ -114,7 +106,7 @@ void glbp_feed_pool(struct glbp_feed *feed, size_t group, const char *json, size
         before = feed->groups[group].pool;
         feed->groups[group].pool = item;
     }
-    (void)append(feed, group, GLBP_TOPIC_POOL, NULL);
+    append(feed, group, GLBP_TOPIC_POOL, NULL);
     pthread_mutex_unlock(&feed->mutex);
     glbp_feed_item_unref(before);
 }
@@ -125,7 +117,7 @@ void glbp_feed_text(struct glbp_feed *feed, size_t group, enum glbp_topic topic,
     if (item == NULL)
         return;
     pthread_mutex_lock(&feed->mutex);
-    (void)append(feed, group, topic, item);
+    append(feed, group, topic, item);
     pthread_mutex_unlock(&feed->mutex);
 }
 
@@ -197,12 +189,11 @@ static bool read_number(const char **text, uint64_t *ret)
 static bool is_kept(const struct glbp_feed *feed, uint64_t number)
 {
     uint64_t last = glbp_feed_number(feed);
-    return number > 0 && number <= last && last - number <= GLBP_FEED_KEPT;
+    return number <= last && last - number <= GLBP_FEED_KEPT;
 }
 
 static void begin_anew(struct glbp_feed *feed, struct glbp_feed_cursor *cursor)
 {
-    cursor->fresh = false;
     cursor->pools_ahead = feed->groups_n;
     cursor->watch.seen = glbp_feed_number(feed);
 }
@@ -210,29 +201,29 @@ static void begin_anew(struct glbp_feed *feed, struct glbp_feed_cursor *cursor)
 void glbp_feed_cursor_init(struct glbp_feed *feed, const struct glbp_watch *watch,
                            const char *last_id, struct glbp_feed_cursor *ret)
 {
-    uint64_t incarnation;
-    uint64_t number;
-    *ret = (struct glbp_feed_cursor){.watch = *watch, .fresh = true};
-    ret->watch.seen = 0;
-    if (last_id == NULL || !read_number(&last_id, &incarnation) || *last_id++ != '-' ||
-        !read_number(&last_id, &number) || *last_id != '\0')
-        return;
+    uint64_t incarnation = 0;
+    uint64_t number = 0;
+    bool read = last_id != NULL && read_number(&last_id, &incarnation) && *last_id++ == '-' &&
+                read_number(&last_id, &number) && *last_id == '\0';
+    *ret = (struct glbp_feed_cursor){.watch = *watch};
     pthread_mutex_lock(&feed->mutex);
-    if (incarnation == feed->incarnation && is_kept(feed, number)) {
-        ret->fresh = false;
+    if (read && incarnation == feed->incarnation && is_kept(feed, number))
         ret->watch.seen = number;
-    }
+    else
+        begin_anew(feed, ret);
     pthread_mutex_unlock(&feed->mutex);
 }
 
-/* One of the current pools that come first; NULL: they are done. */
+/* One of the current pools that come first; NULL: they are done. One that is newer than what was
+ * seen comes in its turn. */
 static struct glbp_feed_item *next_current(struct glbp_feed *feed, struct glbp_feed_cursor *cursor)
 {
     while (cursor->pools_ahead > 0) {
         size_t index = feed->groups_n - cursor->pools_ahead--;
-        if (feed->groups[index].pool != NULL &&
+        const struct glbp_feed_group *group = &feed->groups[index];
+        if (group->pool != NULL && atomic_load(&group->pool_number) <= cursor->watch.seen &&
             (cursor->watch.group == GLBP_WATCH_ALL || cursor->watch.group == index))
-            return feed->groups[index].pool;
+            return group->pool;
     }
     return NULL;
 }
@@ -261,16 +252,15 @@ bool glbp_feed_next(struct glbp_feed *feed, struct glbp_feed_cursor *cursor,
 {
     struct glbp_feed_item *item = NULL;
     pthread_mutex_lock(&feed->mutex);
-    if (feed->incarnation != 0) {
-        if (cursor->fresh || !is_kept(feed, cursor->watch.seen))
-            begin_anew(feed, cursor);
+    if (feed->incarnation == 0 || !is_kept(feed, cursor->watch.seen))
+        begin_anew(feed, cursor);
+    if (feed->incarnation != 0)
         item = next_current(feed, cursor);
-        if (item == NULL)
-            item = next_entry(feed, &cursor->watch);
-        if (item != NULL) {
-            *ret = item_ref(item);
-            *ret_number = cursor->watch.seen;
-        }
+    if (item == NULL)
+        item = next_entry(feed, &cursor->watch);
+    if (item != NULL) {
+        *ret = item_ref(item);
+        *ret_number = cursor->watch.seen;
     }
     pthread_mutex_unlock(&feed->mutex);
     return item != NULL;

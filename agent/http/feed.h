@@ -48,7 +48,7 @@ struct glbp_feed_group {
 
 struct glbp_feed {
     pthread_mutex_t mutex;       /* held for a search at most; not for the atomics */
-    uint64_t incarnation;        /* 0: not known yet, nothing is handed out */
+    uint64_t incarnation;        /* 0: not known yet */
     atomic_uint_fast64_t number; /* of the last entry; 0: nothing happened yet */
     struct glbp_feed_entry ring[GLBP_FEED_KEPT]; /* at its number modulo GLBP_FEED_KEPT */
     size_t groups_n;
@@ -67,8 +67,7 @@ struct glbp_watch {
 /* Where a stream stands. */
 struct glbp_feed_cursor {
     struct glbp_watch watch;
-    bool fresh;         /* it has not begun: the current pools come first */
-    size_t pools_ahead; /* groups whose current pool was not looked at yet, from the last */
+    size_t pools_ahead; /* groups, the last ones, whose current pool may have to come first */
 };
 
 /* Returns 0, or -1: no memory. */
@@ -78,7 +77,7 @@ void glbp_feed_fini(struct glbp_feed *feed);
 
 /* ---- protocol thread ---- */
 
-/* The incarnation that ids begin with. The first call counts. */
+/* The incarnation that ids begin with. The first call counts; until then nothing is handed out. */
 void glbp_feed_begin(struct glbp_feed *feed, uint64_t incarnation);
 
 /* A group's pool is now this JSON, one or more whole lines. Without memory the one before stays. */

@@ -271,14 +271,10 @@ int glbp_http_reconfigure(struct glbp_http *http, const struct glbp_config *conf
 void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view)
 {
     struct glbp_snapshot *snapshot = glbp_snapshot_of(view, http->context.cell.current);
+    glbp_feed_begin(&http->context.feed, view->incarnation);
     /* Without memory the one before stays. */
     if (snapshot != NULL)
         glbp_http_put(http, snapshot);
-    if (!http->begun) {
-        http->begun = true;
-        glbp_feed_begin(&http->context.feed, view->incarnation);
-        glbp_conns_wake(&http->context.conns);
-    }
     atomic_store_explicit(&http->context.published_ms, view->now.mono_ms, memory_order_relaxed);
 }
 

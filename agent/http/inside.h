@@ -9,7 +9,6 @@ struct glbp_http {
     struct glbp_server_context context;
     struct glbp_server *public; /* NULL: not enabled */
     struct glbp_server *admin;  /* NULL: not enabled */
-    bool begun;                 /* something was published */
 };
 
 /* Serves this snapshot, takes its reference over, and tells the feed of pools that changed.

@@ -24,6 +24,9 @@ int main(int argc, char **argv)
     srunner_add_suite(runner, life_suite());
     srunner_add_suite(runner, load_suite());
     srunner_add_suite(runner, render_suite());
+    srunner_add_suite(runner, wait_suite());
+    srunner_add_suite(runner, feed_suite());
+    srunner_add_suite(runner, events_suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -53,6 +53,7 @@ void rig_start(struct rig *rig)
     int result =
         glbp_http_start(&rig->config, glbp_clock_mono_ms(), error, sizeof error, &rig->http);
     ck_assert_msg(result == 0, "%s", error);
+    glbp_feed_begin(&rig->http->context.feed, RIG_LIFE);
     rig->port = glbp_http_port(rig->http, false);
     rig->admin_port = glbp_http_port(rig->http, true);
 }

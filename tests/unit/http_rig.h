@@ -8,6 +8,7 @@
 
 #define RIG_TERM    1796000000000
 #define RIG_HOLD_MS 3500
+#define RIG_LIFE    1796000000001 /* the incarnation */
 #define RIG_MEMBERS 64
 #define RIG_SLOTS   64
 
@@ -75,5 +76,8 @@ Suite *load_suite(void);
 Suite *life_suite(void);
 Suite *next_suite(void);
 Suite *render_suite(void);
+Suite *wait_suite(void);
+Suite *events_suite(void);
+Suite *feed_suite(void);
 
 #endif
