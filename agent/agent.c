@@ -267,6 +267,7 @@ static void on_signal(uv_signal_t *signal, int number)
     if (agent->stopping)
         return;
     agent->stopping = true;
+    glbp_http_end_streams(agent->http); /* they would hold the hand-over up */
     for (size_t i = 0; i < agent->groups_n; i++) {
         struct glbp_input input = {.kind = GLBP_IN_COMMAND};
         input.as.command.command = GLBP_CMD_SHUTDOWN;
