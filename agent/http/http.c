@@ -324,6 +324,8 @@ void glbp_http_counters(const struct glbp_http *http, struct glbp_http_counters 
     for (size_t i = 0; i < sizeof ret->responses / sizeof ret->responses[0]; i++)
         ret->responses[i] = load(&context->responses[i]);
     ret->connections = load(&context->conns.open);
+    ret->streams = load(&context->conns.taken[GLBP_PLACE_STREAM]);
+    ret->polls = load(&context->conns.taken[GLBP_PLACE_POLL]);
     ret->accepted = load(&context->accepted);
     ret->refused_full = load(&context->refused_full);
     ret->refused_request = load(&context->refused_request);

@@ -31,6 +31,8 @@ struct glbp_http_counters {
     uint64_t requests;
     uint64_t responses[6]; /* by the first digit of the status; [0] unused */
     uint64_t connections;  /* open now */
+    uint64_t streams;      /* of those, event streams … */
+    uint64_t polls;        /* … and long polls that wait */
     uint64_t accepted;
     uint64_t refused_full;    /* connections over the caps */
     uint64_t refused_request; /* requests that vetting refused */

@@ -315,6 +315,8 @@ static void put_http(FILE *out, const struct glbp_http_counters *http)
         put_value(out, http->responses[i]);
     }
     put_plain(out, "glbp_http_connections", "gauge", "Open HTTP connections.", http->connections);
+    put_plain(out, "glbp_http_streams", "gauge", "Open event streams.", http->streams);
+    put_plain(out, "glbp_http_polls", "gauge", "Long polls that wait.", http->polls);
     put_plain(out, "glbp_http_accepted_total", "counter", "HTTP connections accepted.",
               http->accepted);
     put_plain(out, "glbp_http_refused_full_total", "counter", "HTTP connections over the limits.",

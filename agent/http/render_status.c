@@ -278,6 +278,8 @@ static json_t *render_http(const struct glbp_http_counters *http)
     glbp_fields_init(&fields);
     glbp_fields_uint(&fields, "requests", http->requests);
     glbp_fields_uint(&fields, "connections", http->connections);
+    glbp_fields_uint(&fields, "streams", http->streams);
+    glbp_fields_uint(&fields, "polls", http->polls);
     glbp_fields_uint(&fields, "accepted", http->accepted);
     glbp_fields_uint(&fields, "refused_full", http->refused_full);
     glbp_fields_uint(&fields, "refused_request", http->refused_request);
