@@ -16,11 +16,15 @@ struct sim_host *scenario_host(struct scenario *scenario, const char *label)
 int64_t scenario_number(struct scenario *scenario, const char *text)
 {
     char *end;
-    long long value = strtoll(text, &end, 10);
+    long long low = strtoll(text, &end, 10), high = low;
 
-    if (end == text || *end)
+    if (end != text && strncmp(end, "..", 2) == 0)
+        high = strtoll(end + 2, &end, 10);
+    if (end == text || *end || high < low)
         scenario_wrong(scenario, "\"%s\" is no number", text);
-    return value;
+    return high == low
+               ? low
+               : low + (int64_t)sim_rng_below(&scenario->world->rng, (uint64_t)(high - low) + 1);
 }
 
 /* ---- setting the scene ---- */
@@ -265,6 +269,15 @@ static void do_advance(struct scenario *scenario, char **words, size_t n)
                   scenario->world->now_ms + (uint64_t)scenario_number(scenario, words[1]));
 }
 
+/* As if the hosts had been up for so long: their clocks that never go back begin there. */
+static void do_uptime(struct scenario *scenario, char **words, size_t n)
+{
+    (void)n;
+    if (scenario->hosts_named > 0)
+        scenario_wrong(scenario, "uptime comes before the nodes");
+    scenario->world->now_ms = (uint64_t)scenario_number(scenario, words[1]);
+}
+
 static void do_mark(struct scenario *scenario, char **words, size_t n)
 {
     (void)words;
@@ -285,6 +298,7 @@ static const struct {
     {"weight", 2, do_weight},   {"config", 3, do_config},     {"bff", 2, do_bff},
     {"http", 2, do_http},       {"link", 2, do_link},         {"address", 2, do_address},
     {"clock", 2, do_clock},     {"advance", 2, do_advance},   {"mark", 1, do_mark},
+    {"uptime", 2, do_uptime},
 };
 
 void scenario_command(struct scenario *scenario, char **words, size_t n)

@@ -174,6 +174,7 @@ static uint64_t sum_of(const struct question *question, const char *what)
             sum += scenario->states[i] == GLBP_ACTIVE;
         else
             sum += strcmp(what, "changes") == 0  ? tally->changes
+                   : strcmp(what, "claims") == 0 ? tally->claims
                    : strcmp(what, "tables") == 0 ? tally->tables
                                                  : tally->sent;
     }
@@ -192,7 +193,7 @@ static const struct {
     {"members", 1, ask_head},    {"slots", 1, ask_head},        {"member", 2, ask_member},
     {"slot", 3, ask_slot},       {"rejected", 2, ask_rejected}, {"pools", 1, ask_pools},
     {"actives", 1, NULL},        {"changes", 1, NULL},          {"tables", 1, NULL},
-    {"sent", 1, NULL},
+    {"sent", 1, NULL},           {"claims", 1, NULL},
 };
 
 /* Fills question->answer: what all say that are asked, or "differs". */

@@ -3,16 +3,23 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/scenario/scenario.h"
 #include "tests/sim/mem.h"
 
 static const char usage[] =
-    "usage: glbp-scenario [--rewrite] [--verbose] FILE…\n"
+    "usage: glbp-scenario [--rewrite] [--verbose] [--times N] FILE…\n"
     "  --rewrite   puts the timeline that came into the file, if every expect holds\n"
     "  --verbose   prints the timeline while it comes\n"
+    "  --times N   every repeat runs N times as often\n"
     "exit codes: 0 all as expected, 1 not, 2 usage\n";
+
+struct options {
+    bool rewrite, verbose;
+    uint64_t times;
+};
 
 void scenario_wrong(struct scenario *scenario, const char *format, ...)
 {
@@ -69,13 +76,54 @@ static void run_line(struct scenario *scenario, const struct line *line)
         scenario_command(scenario, words, n);
 }
 
+/* `repeat N`: returns N, 0 if the line is another one. */
+static uint64_t repeat_of(struct scenario *scenario, const struct line *line)
+{
+    static const char word[] = "repeat ";
+
+    if (strncmp(line->text, word, sizeof word - 1) != 0)
+        return 0;
+    scenario->line = line->number;
+    return (uint64_t)scenario_number(scenario, line->text + sizeof word - 1) * scenario->times;
+}
+
+/* `end` of the repeat that begins at line k, or the end of the block. */
+static size_t end_of(const struct lines *script, size_t k)
+{
+    while (k < script->n && strcmp(script->lines[k].text, "end") != 0)
+        k++;
+    return k;
+}
+
+static void run_block(struct scenario *scenario, struct block *block)
+{
+    const struct lines *script = &block->script;
+
+    scenario->block = block;
+    for (size_t k = 0; k < script->n; k++) {
+        uint64_t times = repeat_of(scenario, &script->lines[k]);
+        size_t first = k + 1, end = times > 0 ? end_of(script, k) : k;
+
+        if (end == script->n)
+            scenario_wrong(scenario, "repeat without an end in its block");
+        for (; times > 0; times--) {
+            for (size_t i = first; i < end; i++)
+                run_line(scenario, &script->lines[i]);
+        }
+        if (end == k)
+            run_line(scenario, &script->lines[k]);
+        k = end;
+    }
+}
+
 /* Returns true if everything was as expected (rewritten counts as expected). */
-static bool run_script(const char *path, bool rewrite, bool verbose)
+static bool run_script(const char *path, const struct options *options)
 {
     struct scenario *scenario = sim_alloc(sizeof *scenario);
     bool good = true;
 
-    scenario->verbose = verbose;
+    scenario->verbose = options->verbose;
+    scenario->times = options->times;
     if (!script_read(path, &scenario->script)) {
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return false;
@@ -86,14 +134,11 @@ static bool run_script(const char *path, bool rewrite, bool verbose)
                scenario->world->failure);
         return false;
     }
-    for (size_t i = 0; i < scenario->script.n; i++) {
-        scenario->block = &scenario->script.blocks[i];
-        for (size_t k = 0; k < scenario->block->script.n; k++)
-            run_line(scenario, &scenario->block->script.lines[k]);
-    }
-    for (size_t i = 0; !rewrite && i < scenario->script.n; i++)
+    for (size_t i = 0; i < scenario->script.n; i++)
+        run_block(scenario, &scenario->script.blocks[i]);
+    for (size_t i = 0; !options->rewrite && i < scenario->script.n; i++)
         good = block_agrees(&scenario->script, &scenario->script.blocks[i]) && good;
-    if (rewrite && scenario->failures == 0)
+    if (options->rewrite && scenario->failures == 0)
         good = script_rewrite(&scenario->script);
     sim_world_fini(scenario->world);
     return good && scenario->failures == 0;
@@ -101,21 +146,24 @@ static bool run_script(const char *path, bool rewrite, bool verbose)
 
 int main(int argc, char **argv)
 {
-    bool rewrite = false, verbose = false, good = true;
+    struct options options = {.times = 1};
+    bool good = true;
     int ran = 0;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--rewrite") == 0) {
-            rewrite = true;
+            options.rewrite = true;
         } else if (strcmp(argv[i], "--verbose") == 0) {
-            verbose = true;
+            options.verbose = true;
+        } else if (strcmp(argv[i], "--times") == 0 && i + 1 < argc) {
+            options.times = strtoull(argv[++i], NULL, 10);
         } else {
-            good = run_script(argv[i], rewrite, verbose) && good;
+            good = run_script(argv[i], &options) && good;
             sim_free_all();
             ran++;
         }
     }
-    if (ran == 0) {
+    if (ran == 0 || options.times == 0) {
         fputs(usage, stderr);
         return 2;
     }

@@ -21,7 +21,7 @@ enum scenario_show {
 #define SHOW_USUAL (SHOW_STATE | SHOW_MEMBER | SHOW_SLOT | SHOW_OTHER)
 
 struct tally { /* since `mark` */
-    uint64_t changes, tables, sent;
+    uint64_t changes, claims, tables, sent;
 };
 
 struct scenario {
@@ -36,6 +36,7 @@ struct scenario {
     struct tally *tallies;   /* hosts_n */
     unsigned failures;       /* expects that did not hold */
     bool verbose;            /* the timeline goes to stdout too */
+    uint64_t times;          /* repeats run so many times as often */
 };
 
 /* Ends the run: the script is wrong. */
@@ -47,7 +48,7 @@ void scenario_tell(struct scenario *scenario, const struct sim_host *host, const
 
 struct sim_host *scenario_host(struct scenario *scenario, const char *label);
 
-/* A whole number, perhaps with a sign. */
+/* A whole number, perhaps with a sign; or LOW..HIGH, one of these by chance. */
 int64_t scenario_number(struct scenario *scenario, const char *text);
 
 /* commands.c */

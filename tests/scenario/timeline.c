@@ -88,6 +88,7 @@ void scenario_after(void *ctx, struct sim_host *host, const struct glbp_input *i
         if (event->kind == GLBP_EV_STATE) {
             scenario->states[host->index] = (enum glbp_state)event->to;
             tally->changes++;
+            tally->claims += event->to == GLBP_ACTIVE;
         }
         if (event->kind == GLBP_EV_POOL && strcmp(event->stamp.avg, host->node) == 0)
             tally->tables++;
