@@ -143,27 +143,24 @@ static void refuse(struct glbp_answer *answer, const char *error)
     answer->type = NULL;
 }
 
-/* Nothing to say to a long poll yet. False: now there is, or its time is over. */
-static bool is_parked(struct glbp_server *server, const struct glbp_request *request,
-                      struct glbp_conn *conn, struct glbp_answer *answer,
-                      enum glbp_parking *ret_parking)
+/* Nothing to say to a long poll yet. GLBP_PARKING_OVER: its time is over, or it has no place. */
+static enum glbp_parking park_poll(struct glbp_server *server, const struct glbp_request *request,
+                                   struct glbp_conn *conn, struct glbp_answer *answer)
 {
     struct glbp_conns *conns = &server->context->conns;
-    *ret_parking = GLBP_PARKING_OVER;
     if (conn->place == GLBP_PLACE_NONE) {
         if (!glbp_conns_take_place(conns, conn, GLBP_PLACE_POLL)) {
             refuse(answer, "too many long polls wait here");
-            return false;
+            return GLBP_PARKING_OVER;
         }
         uint32_t jitter_ms = arc4random_uniform((uint32_t)answer->wait_ms / 16 + 1);
         conn->due_ms = request->mono_ms + answer->wait_ms + jitter_ms;
     }
     if (request->mono_ms >= conn->due_ms)
-        return false;
+        return GLBP_PARKING_OVER;
     conn->watch = answer->watch;
     conn->watch.seen = request->seen;
-    *ret_parking = glbp_conns_park(conns, conn);
-    return *ret_parking == GLBP_PARKED;
+    return glbp_conns_park(conns, conn);
 }
 
 static void begin_stream(struct glbp_server *server, const struct glbp_request *request,
@@ -172,35 +169,37 @@ static void begin_stream(struct glbp_server *server, const struct glbp_request *
     struct glbp_conns *conns = &server->context->conns;
     const char *last_id =
         MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
-    if (atomic_load(&conns->ending))
-        refuse(answer, "the agent is stopping");
-    else if (!glbp_conns_take_place(conns, conn, GLBP_PLACE_STREAM))
-        refuse(answer, "too many event streams are open here");
-    else
-        answer->stream = glbp_stream_new(conns, conn, &server->context->feed, &answer->watch,
-                                         last_id, request->mono_ms);
     answer->close = true; /* nothing comes after its end */
+    if (atomic_load(&conns->ending)) {
+        refuse(answer, "the agent is stopping");
+        return;
+    }
+    if (!glbp_conns_take_place(conns, conn, GLBP_PLACE_STREAM)) {
+        refuse(answer, "too many event streams are open here");
+        return;
+    }
+    answer->stream = glbp_stream_new(conns, conn, &server->context->feed, &answer->watch, last_id,
+                                     request->mono_ms);
+    if (answer->stream == NULL)
+        refuse(answer, "no memory for a stream");
 }
 
-/* False: there is something new already, look again. */
-static bool answer(struct glbp_server *server, struct glbp_request *request, struct glbp_conn *conn,
-                   enum MHD_Result *ret)
+/* GLBP_PARKING_OVER: it is answered. Else as glbp_conns_park(). */
+static enum glbp_parking answer(struct glbp_server *server, struct glbp_request *request,
+                                struct glbp_conn *conn, enum MHD_Result *ret)
 {
-    enum glbp_parking parking;
     struct glbp_answer answer = {
         .close = atomic_load_explicit(&server->context->stopping, memory_order_relaxed)};
     glbp_route(request, &answer);
-    *ret = MHD_YES;
     if (answer.wait_ms > 0) {
-        if (is_parked(server, request, conn, &answer, &parking))
-            return true;
-        if (parking == GLBP_PARKING_NEWS)
-            return false;
+        enum glbp_parking parking = park_poll(server, request, conn, &answer);
+        if (parking != GLBP_PARKING_OVER)
+            return parking;
     }
     if (answer.events)
         begin_stream(server, request, conn, &answer);
     *ret = send_answer(server, request, &answer);
-    return true;
+    return GLBP_PARKING_OVER;
 }
 
 /* Called when a request's header is complete, when all of it is (at once, as there is no body), and
@@ -228,21 +227,21 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
         .turns = context->turns,
         .asked_ms = &context->asked_ms,
     };
-    enum MHD_Result result;
-    bool done = true;
-    do {
+    enum MHD_Result result = MHD_YES;
+    enum glbp_parking parking = GLBP_PARKING_OVER;
+    do { /* again when the pool changed at the last moment */
         request.seen = glbp_feed_number(&context->feed);
         request.path = url;
         request.snapshot = glbp_snapshot_get(&context->cell);
         if (conn->vetted) {
-            done = answer(server, &request, conn, &result);
+            parking = answer(server, &request, conn, &result);
         } else {
             count(&context->requests);
             glbp_conns_answering(&context->conns, conn, request.mono_ms);
             result = vet(server, conn, &request, version);
         }
         glbp_snapshot_unref(request.snapshot);
-    } while (!done);
+    } while (parking == GLBP_PARKING_NEWS);
     return result;
 }
 

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     srunner_add_suite(runner, wait_suite());
     srunner_add_suite(runner, feed_suite());
     srunner_add_suite(runner, events_suite());
+    srunner_add_suite(runner, stream_suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

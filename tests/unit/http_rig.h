@@ -78,6 +78,7 @@ Suite *next_suite(void);
 Suite *render_suite(void);
 Suite *wait_suite(void);
 Suite *events_suite(void);
+Suite *stream_suite(void);
 Suite *feed_suite(void);
 
 #endif
