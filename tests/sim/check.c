@@ -5,7 +5,9 @@
 
 #include "tests/sim/mem.h"
 
-#define REJECT_SAMPLE 16 /* every so many datagrams are watched for what a refused one changes */
+/* Every so many datagrams, and each that is damaged or recorded, are watched for what a refused one
+ * changes. */
+#define REJECT_SAMPLE 64
 
 static bool sim_map_put(struct sim_map *map, uint64_t name, uint64_t value);
 
@@ -51,9 +53,30 @@ void sim_check_init(struct sim_check *check, struct sim_world *world)
     check->hosts = sim_alloc(world->hosts_n * sizeof check->hosts[0]);
     for (size_t i = 0; i < world->hosts_n; i++) {
         check->hosts[i].evidence = sim_alloc(world->hosts_n * sizeof(struct sim_evidence));
+        check->hosts[i].resigned = sim_alloc(world->hosts_n * sizeof(uint64_t));
         check->hosts[i].owners =
             sim_alloc((world->hosts[i].config.max_forwarders + 1) * sizeof(uint64_t));
     }
+    for (size_t i = 0; i < SIM_FRONTENDS; i++)
+        check->frontends[i].reaches = sim_alloc(world->hosts_n);
+}
+
+struct sim_host *sim_check_host_named(const struct sim_check *check, const char *node)
+{
+    for (size_t i = 0; i < check->world->hosts_n; i++) {
+        if (strcmp(check->world->hosts[i].node, node) == 0)
+            return &check->world->hosts[i];
+    }
+    return NULL;
+}
+
+bool sim_check_sees(const struct sim_host *host, const char *node, struct glbp_member_view *ret)
+{
+    for (size_t i = 0; glbp_group_member(host->group, sim_host_now(host), i, ret); i++) {
+        if (strcmp(ret->node, node) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* An outage that is over before anybody can notice it does not count. */
@@ -84,11 +107,13 @@ void sim_check_life(struct sim_check *check, struct sim_host *host)
     struct sim_watched *seen = &check->hosts[host->index];
 
     seen->state = GLBP_DISABLED;
+    seen->ended_ms = check->world->now_ms;
     note_service(check, host, false, false);
     seen->stamp = (struct glbp_stamp){0};
     seen->had_pool = false;
     seen->sampled = false;
     memset(seen->evidence, 0, check->world->hosts_n * sizeof(struct sim_evidence));
+    memset(seen->resigned, 0, check->world->hosts_n * sizeof(uint64_t));
 }
 
 void sim_check_probed(struct sim_check *check, struct sim_host *host, const struct sim_probe *probe)
@@ -135,7 +160,8 @@ void sim_check_before(struct sim_check *check, struct sim_host *host, const stru
     struct sim_watched *seen = &check->hosts[host->index];
 
     seen->sampled = false;
-    if (in->kind != GLBP_IN_DATAGRAM || ++seen->datagrams % REJECT_SAMPLE != 0)
+    if (in->kind != GLBP_IN_DATAGRAM ||
+        (++seen->datagrams % REJECT_SAMPLE != 0 && !check->world->suspicious))
         return;
     if (glbp_group_next_deadline_ms(host->group) <= in->now.mono_ms)
         return; /* a timer may act too */
@@ -167,6 +193,24 @@ static void check_refused(struct sim_check *check, struct sim_host *host,
 
 /* ---- states ---- */
 
+/* a process that said its last word is not alive again. */
+static void check_last_word(struct sim_check *check, struct sim_host *host,
+                            const struct glbp_event *event)
+{
+    const struct sim_host *other = sim_check_host_named(check, event->node);
+    struct glbp_member_view view;
+    uint64_t *resigned;
+
+    if (!other || !sim_check_sees(host, event->node, &view))
+        return;
+    resigned = &check->hosts[host->index].resigned[other->index];
+    if (event->kind == GLBP_EV_MEMBER_RESIGNED)
+        *resigned = view.incarnation;
+    else if (*resigned == view.incarnation)
+        sim_fail(check->world, "R-18: %s takes %s, which resigned, for alive", host->label,
+                 other->label);
+}
+
 static void check_event(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
 {
@@ -176,9 +220,12 @@ static void check_event(struct sim_check *check, struct sim_host *host,
         note_service(check, host, event->to, seen->draining);
     if (event->kind == GLBP_EV_DRAIN)
         note_service(check, host, seen->eligible, event->to);
+    if (event->kind == GLBP_EV_MEMBER_RESIGNED || event->kind == GLBP_EV_MEMBER_JOINED ||
+        event->kind == GLBP_EV_MEMBER_BACK)
+        check_last_word(check, host, event);
     if (event->kind == GLBP_EV_MEMBER_LOST) {
         sim_check_steady_loss(check, host, event);
-        if (check->settled)
+        if (check->settled || (check->patterned && !check->mixed))
             sim_fail(check->world, "%s loses %s though nothing is wrong", host->label, event->node);
     }
     if (event->kind != GLBP_EV_STATE)

@@ -21,9 +21,11 @@ struct sim_watched {
     uint64_t active_since_ms; /* while Active */
     struct glbp_stamp stamp;
     bool had_pool;
-    uint64_t *owners;              /* by slot number: of the table held before, hashed; 0 none */
+    uint64_t *resigned; /* hosts_n: the incarnation of another host that said its last word */
+    uint64_t *owners;   /* by slot number: of the table held before, hashed; 0 none */
     struct sim_evidence *evidence; /* hosts_n */
     bool eligible, draining;
+    uint64_t ended_ms;        /* its last process */
     uint64_t serves_since_ms; /* eligible and not draining */
     uint64_t left_ms;         /* when it was that no more; 0 never */
     uint64_t left_before_ms;  /* … the time before */
@@ -44,7 +46,10 @@ struct sim_map {
 /* True if name was new (and is value's now) or has that same value already. */
 bool sim_map_agrees(struct sim_map *map, uint64_t name, uint64_t value);
 
+#define SIM_FRONTENDS 4
+
 struct sim_frontend {
+    uint8_t *reaches;           /* hosts_n flags: the agents that it can poll */
     struct glbp_stamp greatest; /* seen */
     uint64_t greatest_ms;
     uint32_t polls_without;
@@ -56,18 +61,26 @@ struct sim_check {
     struct sim_watched *hosts;
     struct sim_map tables; /* stamp -> its content */
     struct sim_map claims; /* node and term -> which life claimed it */
-    struct sim_frontend frontend;
+    struct sim_frontend frontends[SIM_FRONTENDS];
 
     bool preempts;       /* somebody may preempt: an AVG may change without a fault */
+    bool mixed;          /* timers may differ: what others report comes late for the shorter ones */
     bool steady_links;   /* no fault touches the network: judges who may become Active */
     bool reloads;        /* delays may change */
     bool settled;        /* the bound is over: nothing may change any more */
+    bool patterned;      /* … or only one-way cuts are left, which stay */
     uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */
     uint32_t heir;       /* the standby that will */
     uint32_t giver;      /* that AVG: its word may be some ms late, so it must not be stopped */
 };
 
 void sim_check_init(struct sim_check *check, struct sim_world *world);
+
+/* NULL: no host is called that. */
+struct sim_host *sim_check_host_named(const struct sim_check *check, const char *node);
+
+/* How host sees that node; false: not at all. */
+bool sim_check_sees(const struct sim_host *host, const char *node, struct glbp_member_view *ret);
 
 /* Hooks of the world. */
 void sim_check_before(struct sim_check *check, struct sim_host *host, const struct glbp_input *in);
@@ -120,9 +133,21 @@ void sim_check_slots_home(struct sim_check *check, const uint8_t *in);
 /* No member that preempts stays below an AVG of lower priority. */
 void sim_check_preempted(struct sim_check *check, const uint8_t *in);
 
-/* The frontend polls every agent. */
+/* Where one hears another that hears a third, the third is alive for it too. */
+void sim_check_indirect(struct sim_check *check);
+
+/* No slot is left of an owner that was gone before since_ms, for longer than timeout_ms. */
+void sim_check_removed(struct sim_check *check, uint64_t since_ms);
+
+/* True for a host that runs with a usable socket and stays. */
+bool sim_check_counts(const struct sim_check *check, size_t index);
+
+/* ---- check_frontend.c: frontends as in protocol.md section 8 ---- */
+
+/* Draws whom each can poll from now on; the first one all. */
+void sim_check_frontends_look(struct sim_check *check, struct sim_rng *rng);
 void sim_check_poll(struct sim_check *check);
-/* … and is not stuck. */
-void sim_check_frontend(struct sim_check *check, const uint8_t *in);
+/* Where all agents serve one table, each frontend that reaches one has it. */
+void sim_check_frontends(struct sim_check *check);
 
 #endif

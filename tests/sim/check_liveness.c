@@ -5,13 +5,16 @@
 #include "proto/group/pool.h"
 #include "tests/sim/check.h"
 
-#define POLLS_TO_FORGET 3 /* protocol.md section 8 */
-
-static bool counts(const struct sim_check *check, const uint8_t *in, size_t index)
+bool sim_check_counts(const struct sim_check *check, size_t index)
 {
     const struct sim_host *host = &check->world->hosts[index];
 
-    return in[index] && host->group && !host->leaving && host->link == GLBP_LINK_UP;
+    return host->group && !host->leaving && host->link == GLBP_LINK_UP;
+}
+
+static bool counts(const struct sim_check *check, const uint8_t *in, size_t index)
+{
+    return in[index] && sim_check_counts(check, index);
 }
 
 void sim_check_one_avg(struct sim_check *check, const uint8_t *in)
@@ -89,15 +92,6 @@ void sim_check_equal_tables(struct sim_check *check, const uint8_t *in)
     }
 }
 
-static const struct sim_host *host_named(const struct sim_world *world, const char *node)
-{
-    for (size_t i = 0; i < world->hosts_n; i++) {
-        if (strcmp(world->hosts[i].node, node) == 0)
-            return &world->hosts[i];
-    }
-    return NULL;
-}
-
 static bool serves(const struct sim_check *check, const uint8_t *in, const struct sim_host *host)
 {
     struct glbp_group_status status;
@@ -121,8 +115,8 @@ void sim_check_slots_home(struct sim_check *check, const uint8_t *in)
     }
     for (size_t i = 0; table && i < table->slots_n; i++) {
         const struct glbp_slot_entry *slot = &table->slots[i];
-        const struct sim_host *owner = host_named(world, slot->owner);
-        const struct sim_host *forwarder = host_named(world, slot->forwarder);
+        const struct sim_host *owner = sim_check_host_named(check, slot->owner);
+        const struct sim_host *forwarder = sim_check_host_named(check, slot->forwarder);
 
         if (owner && serves(check, in, owner) && owner != forwarder)
             sim_fail(world, "L3: slot %u of %s, which serves, is still with \"%s\"", slot->slot,
@@ -158,64 +152,68 @@ void sim_check_preempted(struct sim_check *check, const uint8_t *in)
     }
 }
 
-/* ---- a frontend as in protocol.md section 8 ---- */
-
-static int prefer(const struct glbp_table *a, const struct glbp_table *b)
+/* What `via` hears, and says in its hellos, `host` must not have lost. */
+static void check_reported(struct sim_check *check, struct sim_host *host, struct sim_host *via)
 {
-    int majority =
-        (a->head.flags & GLBP_HEAD_MAJORITY ? 1 : 0) - (b->head.flags & GLBP_HEAD_MAJORITY ? 1 : 0);
-    int lone = (b->head.flags & GLBP_HEAD_LONE ? 1 : 0) - (a->head.flags & GLBP_HEAD_LONE ? 1 : 0);
+    struct glbp_member_view there, here;
 
-    if (majority != 0)
-        return majority;
-    return lone != 0 ? lone : glbp_stamp_cmp(&a->stamp, &b->stamp);
-}
-
-void sim_check_poll(struct sim_check *check)
-{
-    struct sim_frontend *frontend = &check->frontend;
-    const struct glbp_table *best = NULL;
-    struct glbp_stamp greatest = {0};
-    uint64_t hold_ms = check->world->hosts[0].config.hold_ms;
-
-    for (size_t i = 0; i < check->world->hosts_n; i++) {
-        const struct sim_host *host = &check->world->hosts[i];
-        const struct glbp_table *table = host->group ? glbp_group_table(host->group) : NULL;
-
-        if (!table || host->stalled || table->stamp.term == 0)
+    for (size_t i = 0; glbp_group_member(via->group, sim_host_now(via), i, &there); i++) {
+        if (!there.alive || !there.direct || strcmp(there.node, host->node) == 0)
             continue;
-        if (!best || prefer(table, best) > 0)
-            best = table;
-        if (glbp_stamp_cmp(&table->stamp, &greatest) > 0)
-            greatest = table->stamp;
-    }
-    if (!best)
-        return;
-    if (glbp_stamp_cmp(&greatest, &frontend->greatest) >= 0) {
-        frontend->polls_without = 0;
-        frontend->greatest_ms = check->world->now_ms;
-    } else if (++frontend->polls_without >= POLLS_TO_FORGET &&
-               check->world->now_ms - frontend->greatest_ms >= 2 * hold_ms) {
-        frontend->greatest = (struct glbp_stamp){0};
-    }
-    if (glbp_stamp_cmp(&best->stamp, &frontend->greatest) >= 0) {
-        frontend->greatest = best->stamp;
-        frontend->served = best->stamp;
+        if (sim_check_sees(host, there.node, &here) && here.incarnation == there.incarnation &&
+            !here.alive && !here.resigned)
+            sim_fail(check->world, "%s lost %s, though %s, which it hears, hears it", host->label,
+                     here.node, via->label);
     }
 }
 
-void sim_check_frontend(struct sim_check *check, const uint8_t *in)
+void sim_check_indirect(struct sim_check *check)
 {
-    for (size_t i = 0; i < check->world->hosts_n; i++) {
+    struct sim_world *world = check->world;
+
+    for (size_t i = 0; i < world->hosts_n * world->hosts_n; i++) {
+        struct sim_host *host = &world->hosts[i / world->hosts_n];
+        struct sim_host *via = &world->hosts[i % world->hosts_n];
+        struct glbp_member_view view;
+
+        if (host != via && sim_check_counts(check, host->index) &&
+            sim_check_counts(check, via->index) && sim_check_sees(host, via->node, &view) &&
+            view.alive && view.direct)
+            check_reported(check, host, via);
+    }
+}
+
+/* No probe of that AVG gets an answer. */
+static bool out_of_reach(const struct sim_check *check, const struct sim_host *avg,
+                         const struct sim_host *host)
+{
+    struct sim_world *world = check->world;
+
+    return world->witness_shut || host->http_closed || host->bff != SIM_BFF_UP ||
+           sim_net_link(world, avg->index, host->index)->http_cuts > 0 ||
+           sim_net_link(world, host->index, avg->index)->http_cuts > 0;
+}
+
+void sim_check_removed(struct sim_check *check, uint64_t since_ms)
+{
+    struct sim_world *world = check->world;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        const struct sim_host *avg = &world->hosts[i];
         const struct glbp_table *table;
+        struct glbp_group_status status;
 
-        if (!counts(check, in, i))
+        if (!sim_check_counts(check, i) || check->hosts[i].state != GLBP_ACTIVE)
             continue;
-        table = glbp_group_table(check->world->hosts[i].group);
-        if (glbp_stamp_cmp(&table->stamp, &check->frontend.served) != 0)
-            sim_fail(check->world, "inv 3: the frontend is stuck at %" PRIu64 ".%s.%" PRIu64,
-                     check->frontend.served.term, check->frontend.served.avg,
-                     check->frontend.served.version);
-        return;
+        sim_host_status(avg, &status);
+        table = glbp_group_table(avg->group);
+        for (size_t k = 0; status.eligible && !status.draining && k < table->slots_n; k++) {
+            const struct sim_host *owner = sim_check_host_named(check, table->slots[k].owner);
+
+            if (owner && !owner->group && check->hosts[owner->index].ended_ms <= since_ms &&
+                out_of_reach(check, avg, owner))
+                sim_fail(world, "%s still has slot %u of %s, which is gone for longer than timeout",
+                         avg->label, table->slots[k].slot, owner->label);
+        }
     }
 }

@@ -17,15 +17,6 @@ static bool awake_for(const struct sim_check *check, const struct sim_host *host
            (host->resumed_ms == 0 || host->resumed_ms + for_ms <= now_ms);
 }
 
-static struct sim_host *host_named(const struct sim_check *check, const char *node)
-{
-    for (size_t i = 0; i < check->world->hosts_n; i++) {
-        if (strcmp(check->world->hosts[i].node, node) == 0)
-            return &check->world->hosts[i];
-    }
-    return NULL;
-}
-
 static uint64_t long_ms(const struct sim_host *host)
 {
     return host->config.hold_ms + 4 * (uint64_t)host->config.hello_ms;
@@ -68,7 +59,8 @@ static void expect_heir(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
 {
     const struct sim_watched *seen = &check->hosts[host->index];
-    const struct sim_host *heir = host_named(check, glbp_group_table(host->group)->head.standby);
+    const struct sim_host *heir =
+        sim_check_host_named(check, glbp_group_table(host->group)->head.standby);
     bool orderly = event->reason == GLBP_WHY_SHUTDOWN || event->reason == GLBP_WHY_COMMAND ||
                    event->reason == GLBP_WHY_DRAINING;
 
@@ -112,7 +104,7 @@ void sim_check_steady_time(struct sim_check *check)
 void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
                            const struct glbp_event *event)
 {
-    const struct sim_host *other = host_named(check, event->node);
+    const struct sim_host *other = sim_check_host_named(check, event->node);
 
     if (check->steady_links && other && awake_for(check, other, long_ms(other)) &&
         awake_for(check, host, long_ms(host)))
@@ -157,7 +149,7 @@ void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
 void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
                              const struct glbp_slot_entry *slot)
 {
-    const struct sim_host *owner = host_named(check, slot->owner);
+    const struct sim_host *owner = sim_check_host_named(check, slot->owner);
     const struct sim_watched *seen = owner ? &check->hosts[owner->index] : NULL;
     uint64_t delay_ms = avg->config.forwarder_preempt_delay_ms;
 

@@ -108,24 +108,6 @@ static void check_form(struct sim_check *check, struct sim_host *host,
 
 /* ---- invariant 5: no slot leaves a live, eligible host whose url answers ---- */
 
-static const struct sim_host *host_named(const struct sim_world *world, const char *node)
-{
-    for (size_t i = 0; i < world->hosts_n; i++) {
-        if (strcmp(world->hosts[i].node, node) == 0)
-            return &world->hosts[i];
-    }
-    return NULL;
-}
-
-static bool member_view(const struct sim_host *host, const char *node, struct glbp_member_view *ret)
-{
-    for (size_t i = 0; glbp_group_member(host->group, sim_host_now(host), i, ret); i++) {
-        if (strcmp(ret->node, node) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const struct glbp_slot_entry *slot_of(const struct glbp_table *table, uint32_t number)
 {
     for (size_t i = 0; i < table->slots_n; i++) {
@@ -138,7 +120,7 @@ static const struct glbp_slot_entry *slot_of(const struct glbp_table *table, uin
 /* Why a slot may leave its forwarder, as its AVG knows it; NULL: it may not. */
 static const char *excuse(struct sim_check *check, struct sim_host *avg, const char *forwarder)
 {
-    const struct sim_host *target = host_named(check->world, forwarder);
+    const struct sim_host *target = sim_check_host_named(check, forwarder);
     const struct sim_evidence *evidence;
     struct glbp_member_view view;
 
@@ -148,7 +130,7 @@ static const char *excuse(struct sim_check *check, struct sim_host *avg, const c
         sim_host_status(avg, &status);
         return status.draining || !status.eligible ? "not eligible" : NULL;
     }
-    if (member_view(avg, forwarder, &view)) {
+    if (sim_check_sees(avg, forwarder, &view)) {
         if (view.resigned || view.draining || !view.eligible)
             return "resigned, draining or not eligible";
         if (view.alive)
@@ -222,9 +204,43 @@ static void check_moves(struct sim_check *check, struct sim_host *host,
     }
 }
 
+/* A member that the AVG takes for alive and able to serve. NULL: there is none. */
+static const char *somebody_serves(struct sim_host *avg, const struct glbp_table *table)
+{
+    struct glbp_group_status status;
+
+    sim_host_status(avg, &status);
+    if (status.eligible && !status.draining && status.weight > 0)
+        return avg->node;
+    for (size_t i = 0; i < table->members_n; i++) {
+        struct glbp_member_view view;
+
+        if (table->members[i].state == GLBP_MEMBER_LIVE && table->members[i].weight > 0 &&
+            sim_check_sees(avg, table->members[i].node, &view) && view.alive && view.eligible &&
+            !view.draining)
+            return table->members[i].node;
+    }
+    return NULL;
+}
+
+/* Whoever can serve is handed out: a pool of shares 0 sends nobody anywhere. */
+static void check_handed_out(struct sim_check *check, struct sim_host *host,
+                             const struct glbp_table *table)
+{
+    const char *serves = somebody_serves(host, table);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < table->slots_n; i++)
+        sum += glbp_pool_weight(&table->slots[i]);
+    if (serves && sum == 0)
+        sim_fail(check->world, "inv 6: %s hands nothing out, though %s serves", host->label,
+                 serves);
+}
+
 void sim_check_table(struct sim_check *check, struct sim_host *host, const struct glbp_table *table,
                      const struct glbp_output *out)
 {
     check_form(check, host, table);
+    check_handed_out(check, host, table);
     check_moves(check, host, table, out);
 }

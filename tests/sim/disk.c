@@ -17,8 +17,9 @@ void sim_disk_save(struct sim_host *host)
     disk->incarnation = status.incarnation;
     disk->term = status.term;
     host->disk_due = false;
-    if (table->stamp.term == 0)
+    if (table->stamp.term == 0 || glbp_stamp_cmp(&disk->stamp, &table->stamp) == 0)
         return;
+    disk->stamp = table->stamp;
     if (size > disk->table_cap) {
         disk->table = sim_realloc(disk->table, size);
         disk->table_cap = size;

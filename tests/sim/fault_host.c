@@ -37,8 +37,10 @@ static void reboot(struct sim_faults *faults, struct sim_host *host, uint32_t va
 {
     if (variant % 3 != 0)
         sim_disk_wipe(host);
-    else if (host->disk.table_len > 0)
-        host->disk.table_len = sim_rng_below(&faults->rng, host->disk.table_len); /* torn */
+    else if (host->disk.table_len > 0) { /* torn */
+        host->disk.table_len = sim_rng_below(&faults->rng, host->disk.table_len);
+        host->disk.stamp = (struct glbp_stamp){0};
+    }
     if (variant % 2)
         host->wall_offset_ms += clock_step(faults);
     if (host->wall_offset_ms < -(int64_t)SIM_WALL_EPOCH_MS / 2)
@@ -54,6 +56,19 @@ void sim_faults_kill(struct sim_faults *faults)
     if (!host || sim_rng_permille(&faults->rng, 400))
         host = &faults->world->hosts[which];
     crash(host, (uint32_t)sim_rng_below(&faults->rng, 60));
+}
+
+void sim_faults_restart(struct sim_faults *faults)
+{
+    struct sim_world *world = faults->world;
+    struct sim_host *host = &world->hosts[sim_rng_below(&faults->rng, world->hosts_n)];
+
+    sim_host_crash(host);
+    if (sim_rng_permille(&faults->rng, 500))
+        reboot(faults, host, (uint32_t)sim_rng_below(&faults->rng, 60));
+    sim_host_start(host);
+    if (faults->say)
+        faults->say(faults->ctx, "restarted");
 }
 
 static void start(struct sim_host *host)
@@ -98,11 +113,23 @@ static void weigh(struct sim_faults *faults, struct sim_host *host, uint32_t var
     sim_host_check(host);
 }
 
+/* … or double them again. */
+static void halve_timers(const struct sim_faults *faults, struct glbp_group_config *config)
+{
+    if (config->hello_ms == faults->hello_ms && config->hello_ms >= 2 * GLBP_HELLO_MS_MIN) {
+        config->hello_ms /= 2;
+        config->hold_ms /= 2;
+    } else {
+        config->hello_ms = faults->hello_ms;
+        config->hold_ms = faults->hold_ms;
+    }
+}
+
 static void reload(struct sim_faults *faults, struct sim_host *host, uint32_t variant)
 {
     struct glbp_group_config config = host->config;
 
-    switch (variant % 4) {
+    switch (variant % 6) {
     case 0:
         config.priority = (uint32_t)sim_rng_range(&faults->rng, 90, 110);
         break;
@@ -113,6 +140,12 @@ static void reload(struct sim_faults *faults, struct sim_host *host, uint32_t va
         break;
     case 2:
         config.forwarder_preempt_delay_ms = (uint32_t)sim_rng_below(&faults->rng, 5000);
+        break;
+    case 3:
+        config.load_balancing = (uint32_t)sim_rng_below(&faults->rng, 4);
+        break;
+    case 4:
+        halve_timers(faults, &config);
         break;
     default:
         config.refresh_ms = (uint32_t)sim_rng_range(&faults->rng, 1000, 6000);
@@ -130,6 +163,18 @@ static void replay(struct sim_faults *faults)
 
         sim_net_replay(faults->world, net->recorded[which], UINT32_MAX);
     }
+}
+
+/* As operators do it: nobody takes a step before everybody has taken the one before. */
+static void rotate(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        if (world->hosts[i].key_step < host->key_step)
+            return;
+    }
+    host->key_step++;
 }
 
 static void black_out(struct sim_faults *faults)
@@ -169,6 +214,7 @@ static bool begin_on_process(struct sim_faults *faults, struct sim_fault *fault,
         weigh(faults, host, fault->variant);
         return true;
     case SIM_FAULT_DRAIN:
+    case SIM_FAULT_DRAIN_AVG:
         sim_host_command(host, GLBP_CMD_DRAIN, 0);
         return true;
     case SIM_FAULT_RELOAD:
@@ -192,7 +238,8 @@ bool sim_fault_host_begin(struct sim_faults *faults, struct sim_fault *fault)
     struct sim_host *host = &faults->world->hosts[fault->host];
     enum sim_fault_kind kind = fault->kind;
 
-    if (kind == SIM_FAULT_CRASH_AVG || kind == SIM_FAULT_STALL_AVG || kind == SIM_FAULT_GIVE_UP) {
+    if (kind == SIM_FAULT_CRASH_AVG || kind == SIM_FAULT_STALL_AVG || kind == SIM_FAULT_GIVE_UP ||
+        kind == SIM_FAULT_DRAIN_AVG) {
         host = avg_of(faults);
         if (!host)
             return false;
@@ -200,6 +247,10 @@ bool sim_fault_host_begin(struct sim_faults *faults, struct sim_fault *fault)
     }
     if (kind == SIM_FAULT_REPLAY) {
         replay(faults);
+        return false;
+    }
+    if (kind == SIM_FAULT_ROTATE) {
+        rotate(host);
         return false;
     }
     if (kind == SIM_FAULT_BLACKOUT) {
@@ -246,6 +297,7 @@ void sim_fault_host_end(struct sim_faults *faults, struct sim_fault *fault)
         sim_host_check(host);
         break;
     case SIM_FAULT_DRAIN:
+    case SIM_FAULT_DRAIN_AVG:
         if (host->group && !host->stalled && !host->leaving)
             sim_host_command(host, GLBP_CMD_UNDRAIN, 0);
         break;

@@ -82,6 +82,9 @@ bool sim_fault_net_begin(struct sim_faults *faults, struct sim_fault *fault)
     case SIM_FAULT_DUP:
         world->net.dup_permille = (uint16_t)(10 * fault->variant);
         return true;
+    case SIM_FAULT_FLIP:
+        world->net.flip_permille = (uint16_t)(10 + 5 * fault->variant);
+        return true;
     case SIM_FAULT_CLOG:
         hold_back(faults, fault);
         return false;
@@ -141,6 +144,9 @@ void sim_fault_net_end(struct sim_faults *faults, struct sim_fault *fault)
         break;
     case SIM_FAULT_DUP:
         world->net.dup_permille = 0;
+        break;
+    case SIM_FAULT_FLIP:
+        world->net.flip_permille = 0;
         break;
     case SIM_FAULT_FLAP:
         if (!world->hosts[fault->host].stalled)

@@ -39,7 +39,7 @@ void sim_faults_init(struct sim_faults *faults, struct sim_world *world, struct 
 /* What touches the role itself: drawn more often than its share. */
 static const enum sim_fault_kind on_roles[] = {
     SIM_FAULT_DRAIN,     SIM_FAULT_GIVE_UP,   SIM_FAULT_RELOAD,  SIM_FAULT_SHUTDOWN,
-    SIM_FAULT_CRASH_AVG, SIM_FAULT_STALL_AVG, SIM_FAULT_RESTART,
+    SIM_FAULT_CRASH_AVG, SIM_FAULT_STALL_AVG, SIM_FAULT_RESTART, SIM_FAULT_DRAIN_AVG,
 };
 
 static enum sim_fault_kind draw_kind(struct sim_faults *faults)
@@ -47,11 +47,11 @@ static enum sim_fault_kind draw_kind(struct sim_faults *faults)
     uint32_t kind =
         (uint32_t)on_roles[sim_rng_below(&faults->rng, sizeof on_roles / sizeof on_roles[0])];
 
-    if ((faults->kinds >> kind & 1U) && sim_rng_permille(&faults->rng, 350))
+    if ((faults->kinds & SIM_FAULT_BIT(kind)) && sim_rng_permille(&faults->rng, 350))
         return (enum sim_fault_kind)kind;
     do {
         kind = (uint32_t)sim_rng_below(&faults->rng, SIM_FAULT_KINDS);
-    } while (!(faults->kinds >> kind & 1U));
+    } while (!(faults->kinds & SIM_FAULT_BIT(kind)));
     return (enum sim_fault_kind)kind;
 }
 
@@ -70,7 +70,7 @@ static void say(struct sim_faults *faults, const struct sim_fault *fault, const 
 /* Short ones are usual: half a hold; some outlive three. */
 static uint64_t draw_length(struct sim_faults *faults)
 {
-    uint64_t hold_ms = faults->world->hosts[0].config.hold_ms;
+    uint64_t hold_ms = faults->hold_ms;
     uint64_t dice = sim_rng_below(&faults->rng, 10);
 
     if (dice < 4)

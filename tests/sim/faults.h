@@ -11,6 +11,7 @@
     X(SIM_FAULT_LINK_LOSS, "link-loss", 1) /* one direction loses up to 60 % */                    \
     X(SIM_FAULT_DELAY, "delay", 1)         /* jitter up to a hello: reorders */                    \
     X(SIM_FAULT_DUP, "dup", 1)             /* packets arrive twice */                              \
+    X(SIM_FAULT_FLIP, "flip", 1)           /* bits of packets change on the way */                 \
     X(SIM_FAULT_CLOG, "clog", 1)           /* a link holds its packets back, then lets go */       \
     X(SIM_FAULT_ONEWAY, "oneway", 1)       /* one direction cut */                                 \
     X(SIM_FAULT_ONEWAYS, "oneways", 1)     /* a random pattern of directions cut */                \
@@ -33,8 +34,10 @@
     X(SIM_FAULT_WEIGHT, "weight", 0)       /* the checks, or a command, change the weight */       \
     X(SIM_FAULT_BFF, "bff", 0)             /* the BFF dies or hangs */                             \
     X(SIM_FAULT_DRAIN, "drain", 0)         /* by command */                                        \
+    X(SIM_FAULT_DRAIN_AVG, "drain-avg", 0) /* … of the AVG */                                    \
     X(SIM_FAULT_RELOAD, "reload", 0)       /* another priority, weight, timer or delay */          \
     X(SIM_FAULT_RENUMBER, "renumber", 0)   /* its address changes under it */                      \
+    X(SIM_FAULT_ROTATE, "rotate", 0)       /* a node takes the next step of a key rotation */      \
     X(SIM_FAULT_GIVE_UP, "give-up", 0)     /* the AVG resigns by command */
 
 #define SIM_FAULT_ENUM(name, text, network) name,
@@ -43,6 +46,9 @@ enum sim_fault_kind { SIM_FAULTS(SIM_FAULT_ENUM) SIM_FAULT_KINDS };
 
 const char *sim_fault_name(enum sim_fault_kind kind);
 bool sim_fault_is_network(enum sim_fault_kind kind);
+
+#define SIM_FAULT_BIT(kind) (UINT64_C(1) << (kind))
+#define SIM_FAULT_ALL       (SIM_FAULT_BIT(SIM_FAULT_KINDS) - 1)
 
 #define SIM_LASTING 8 /* faults at once */
 
@@ -58,8 +64,9 @@ struct sim_faults {
     struct sim_world *world;
     struct sim_check *check;
     struct sim_rng rng;
-    uint32_t kinds;           /* bits: which may happen */
-    uint32_t quiet_jitter_ms; /* of the network when nothing is wrong */
+    uint64_t kinds;             /* bits: which may happen */
+    uint32_t hello_ms, hold_ms; /* the longest that any host may have */
+    uint32_t quiet_jitter_ms;   /* of the network when nothing is wrong */
     struct sim_fault lasting[SIM_LASTING];
     uint64_t begun; /* names a lasting fault in its end's call, and counts */
     uint64_t names[SIM_LASTING];
@@ -82,6 +89,9 @@ void sim_faults_heal(struct sim_faults *faults);
 
 /* The AVG, or anybody, dies for good: until the next heal. */
 void sim_faults_kill(struct sim_faults *faults);
+
+/* A host's process ends and begins again at once, with its state file or without. */
+void sim_faults_restart(struct sim_faults *faults);
 
 /* Cuts that stay until the next heal: into parts, or a pattern of directions. */
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of);

@@ -295,20 +295,42 @@ void sim_host_check(struct sim_host *host)
 
 /* ---- what happens to it ---- */
 
+/* The payload as hooks.rewrite() wants it. Returns its length, in *ret_payload its bytes. */
+static size_t rewritten(struct sim_host *host, const struct sim_packet *packet,
+                        const uint8_t **ret_payload)
+{
+    static uint8_t payload[GLBP_PAYLOAD_MAX];
+    static struct glbp_message msg;
+    const struct sim_hooks *hooks = &host->world->hooks;
+    int len;
+
+    *ret_payload = packet->bytes;
+    if (!hooks->rewrite || glbp_message_read(packet->bytes, packet->len, &msg) != GLBP_ACCEPTED ||
+        msg.kind != GLBP_HELLO)
+        return packet->len;
+    hooks->rewrite(hooks->ctx, host, &msg);
+    len = glbp_message_pack(&msg, payload, sizeof payload);
+    if (len < 0)
+        sim_fail(host->world, "a rewritten hello does not pack: %s", glbp_strerror(len));
+    *ret_payload = payload;
+    return (size_t)len;
+}
+
 static void deliver(struct sim_host *host, struct sim_packet *packet)
 {
     struct sim_world *world = host->world;
     struct glbp_input in = {.kind = GLBP_IN_DATAGRAM};
     enum glbp_reject reject = GLBP_ACCEPTED;
 
-    in.as.datagram.payload = packet->bytes;
-    in.as.datagram.len = packet->len;
+    in.as.datagram.len = rewritten(host, packet, &in.as.datagram.payload);
     in.as.datagram.from = packet->source;
     in.as.datagram.is_signed = packet->is_signed;
     in.as.datagram.known_source = !world->unicast || host->peers[packet->from];
     if (world->with_envelope) {
-        reject = glbp_envelope_open(world->keychain, sim_host_now(host).wall_ms, packet->bytes,
-                                    packet->len, &in.as.datagram.is_signed);
+        reject = glbp_envelope_open(sim_host_keychain(host), sim_host_now(host).wall_ms,
+                                    packet->bytes, packet->len, &in.as.datagram.is_signed);
+        if (packet->damaged && reject == GLBP_ACCEPTED)
+            sim_fail(world, "X1: %s takes a damaged datagram for signed", host->label);
         in.as.datagram.payload += GLBP_HEADER_LEN;
         in.as.datagram.len -= GLBP_HEADER_LEN;
     }
@@ -316,6 +338,7 @@ static void deliver(struct sim_host *host, struct sim_packet *packet)
         if (packet->is_signed)
             host->reaches[packet->from] = 1;
         world->net.delivered++;
+        world->suspicious = packet->damaged || packet->recorded;
         sim_host_step(host, &in);
     }
 }

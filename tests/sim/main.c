@@ -14,7 +14,9 @@ static const char usage[] =
     "  --seeds A..B    all of them; default 1..100\n"
     "  --file FILE     the seeds of a file: a number, then anything, on each line; # comments\n"
     "  --minutes N     simulated, of each seed (10)\n"
-    "  --nodes N       2..50 (by the seed)\n"
+    "  --nodes N       2..200 (by the seed: 2..50)\n"
+    "  --timers H/D    hello and hold in ms (by the seed)\n"
+    "  --class NAME    any, oneways, long, heal or handover (by the seed)\n"
     "  --faults A,B    only these kinds (by the seed)\n"
     "  --jobs N        processes, 1..64 (1)\n"
     "  --budget S      begins no seed after S seconds; with --seeds, as far as it gets\n"
@@ -51,10 +53,33 @@ static void range(const char *text, struct sim_batch *batch)
     batch->last = number("--seeds", dots + 2, batch->first, UINT64_MAX / 2);
 }
 
-static uint32_t kinds(const char *text)
+static void timers(const char *text, struct sim_options *options)
+{
+    unsigned hello_ms, hold_ms;
+
+    if (!text || sscanf(text, "%u/%u", &hello_ms, &hold_ms) != 2 || hello_ms < 50 ||
+        hello_ms > 60000 || hold_ms < 3 * hello_ms || hold_ms > 600000)
+        wrong("--timers", text ? text : "needs HELLO/HOLD");
+    options->hello_ms = hello_ms;
+    options->hold_ms = hold_ms;
+}
+
+static enum sim_class class_named(const char *text)
+{
+    int class = 0;
+
+    while (class < SIM_CLASS_COUNT &&
+           (!text || strcmp(text, sim_class_name((enum sim_class) class)) != 0))
+        class ++;
+    if (class == SIM_CLASS_COUNT)
+        wrong("--class", text ? text : "needs a name");
+    return (enum sim_class) class;
+}
+
+static uint64_t kinds(const char *text)
 {
     char list[512], *state = NULL;
-    uint32_t mask = 0;
+    uint64_t mask = 0;
 
     snprintf(list, sizeof list, "%s", text ? text : "");
     for (char *name = strtok_r(list, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
@@ -65,7 +90,7 @@ static uint32_t kinds(const char *text)
             kind++;
         if (kind == SIM_FAULT_KINDS)
             wrong("no such fault", name);
-        mask |= UINT32_C(1) << kind;
+        mask |= SIM_FAULT_BIT(kind);
     }
     if (mask == 0)
         wrong("--faults", "needs names");
@@ -121,13 +146,18 @@ static int take(struct sim_batch *batch, char *extra, size_t cap, const char *op
     else if (strcmp(option, "--minutes") == 0)
         batch->options.minutes = (uint32_t)number(option, value, 1, 1000000);
     else if (strcmp(option, "--nodes") == 0)
-        batch->options.nodes = (uint32_t)number(option, value, 2, 50);
+        batch->options.nodes = (uint32_t)number(option, value, 2, 200);
     else if (strcmp(option, "--faults") == 0)
         batch->options.kinds = kinds(value);
+    else if (strcmp(option, "--timers") == 0)
+        timers(value, &batch->options);
+    else if (strcmp(option, "--class") == 0)
+        batch->options.class = class_named(value);
     else
         return 0;
     if (strcmp(option, "--minutes") == 0 || strcmp(option, "--nodes") == 0 ||
-        strcmp(option, "--faults") == 0)
+        strcmp(option, "--faults") == 0 || strcmp(option, "--timers") == 0 ||
+        strcmp(option, "--class") == 0)
         remember(extra, cap, option, value);
     return 2;
 }
@@ -150,6 +180,7 @@ int main(int argc, char **argv)
     struct sim_totals totals;
 
     batch.options.minutes = 10;
+    batch.options.class = SIM_CLASS_COUNT;
     batch.extra = extra;
     for (int i = 1; i < argc;) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;

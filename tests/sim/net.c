@@ -28,6 +28,7 @@ void sim_net_heal(struct sim_world *world)
     memset(world->net.links, 0, world->hosts_n * world->hosts_n * sizeof world->net.links[0]);
     world->net.loss_permille = 0;
     world->net.dup_permille = 0;
+    world->net.flip_permille = 0;
 }
 
 uint64_t sim_net_flushed_ms(const struct sim_world *world)
@@ -52,6 +53,8 @@ static struct sim_packet *packet_new(struct sim_world *world)
     else
         packet = sim_alloc(sizeof *packet);
     packet->refs = 1;
+    packet->damaged = false;
+    packet->recorded = false;
     return packet;
 }
 
@@ -72,7 +75,35 @@ static void arrive(struct sim_world *world, struct sim_packet *packet, uint32_t 
     sim_heap_push(&world->heap, event);
 }
 
-/* One direction's fate for one packet: lost, late, twice. */
+/* A copy with some bits turned, or cut short. NULL: it can still be read, though it is not signed:
+ * that is what UDP's checksum is for. */
+static struct sim_packet *damage(struct sim_world *world, const struct sim_packet *packet)
+{
+    static struct glbp_message msg;
+    struct sim_packet *copy = packet_new(world);
+    struct sim_packet *next_free = copy->next_free;
+
+    *copy = *packet;
+    copy->refs = 1;
+    copy->next_free = next_free;
+    copy->damaged = true;
+    for (uint64_t n = sim_rng_range(&world->rng, 1, 4); n > 0; n--) {
+        uint64_t bit = sim_rng_below(&world->rng, 8 * (uint64_t)copy->len);
+
+        copy->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    if (sim_rng_below(&world->rng, 4) == 0)
+        copy->len = (uint32_t)sim_rng_below(&world->rng, copy->len);
+    if ((copy->len == packet->len && memcmp(copy->bytes, packet->bytes, copy->len) == 0) ||
+        (!world->with_envelope &&
+         glbp_message_read(copy->bytes, copy->len, &msg) == GLBP_ACCEPTED)) {
+        sim_packet_release(world, copy);
+        return NULL;
+    }
+    return copy;
+}
+
+/* One direction's fate for one packet: lost, late, twice, damaged. */
 static void carry(struct sim_world *world, struct sim_packet *packet, uint32_t to)
 {
     struct sim_net *net = &world->net;
@@ -89,6 +120,15 @@ static void carry(struct sim_world *world, struct sim_packet *packet, uint32_t t
         at_ms = link->clogged_until_ms;
     if (net->jitter_ms)
         at_ms += sim_rng_below(&world->rng, net->jitter_ms + 1);
+    if (net->flip_permille && sim_rng_permille(&world->rng, net->flip_permille)) {
+        struct sim_packet *damaged = damage(world, packet);
+
+        if (damaged) {
+            arrive(world, damaged, to, at_ms);
+            sim_packet_release(world, damaged);
+        }
+        return;
+    }
     arrive(world, packet, to, at_ms);
     if (net->dup_permille && sim_rng_permille(&world->rng, net->dup_permille))
         arrive(world, packet, to, at_ms + sim_rng_below(&world->rng, 2 * net->jitter_ms + 3));
@@ -143,8 +183,8 @@ static void seal(struct sim_world *world, struct sim_host *host, struct sim_pack
     packet->len = (uint32_t)payload_len;
     if (!world->with_envelope)
         return;
-    len =
-        glbp_envelope_seal(world->keychain, sim_host_now(host).wall_ms, packet->bytes, payload_len);
+    len = glbp_envelope_seal(sim_host_keychain(host), sim_host_now(host).wall_ms, packet->bytes,
+                             payload_len);
     if (len < 0)
         sim_fail(world, "%s cannot seal: %s", host->label, glbp_strerror(len));
     packet->len = (uint32_t)len;
@@ -198,6 +238,7 @@ void sim_net_send(struct sim_host *host, const struct glbp_send *send)
 
 void sim_net_replay(struct sim_world *world, struct sim_packet *packet, uint32_t to)
 {
+    packet->recorded = true;
     if (to != ANYWHERE) {
         arrive(world, packet, to, world->now_ms);
         return;

@@ -13,6 +13,8 @@ struct sim_packet {
     uint32_t len;
     uint32_t from; /* index of the host that sent it */
     bool is_signed;
+    bool damaged;  /* on the way: to be refused */
+    bool recorded; /* arrives for a second time */
     struct glbp_addr source;
     struct glbp_addr to; /* of a unicast; port 0: multicast */
     struct sim_packet *next_free;
@@ -34,6 +36,7 @@ struct sim_net {
     uint32_t jitter_ms;     /* 0..jitter more, each packet its own: reorders */
     uint16_t loss_permille;
     uint16_t dup_permille;
+    uint16_t flip_permille;
     struct sim_packet *free;
 
     /* What passed: `recorded` keeps packets for replays. */

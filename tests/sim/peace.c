@@ -43,10 +43,15 @@ static void begin_peace(struct run *run)
 
     if (run->setup.preempt_ms > 0)
         settle_ms += run->setup.preempt_ms + 2 * hold_ms;
+    run->outlasts =
+        sim_rng_permille(&run->faults.rng, run->setup.class == SIM_CLASS_LONG ? 700 : 30) &&
+        run->world->hosts[0].config.timeout_ms <= 20 * hold_ms;
     run->all_home = sim_rng_permille(&run->faults.rng, 300);
     quiet_ms = sim_rng_range(&run->faults.rng, 8, 20) * hello_ms;
     if (run->all_home)
         quiet_ms += return_ms(run) + 2 * hold_ms + 2 * run->world->check_ms;
+    if (run->outlasts)
+        quiet_ms += run->world->hosts[0].config.timeout_ms + 2 * hold_ms;
     run_call_at(run, settle_ms + 2 * hello_ms, CALL_ONE_AVG, 0);
     run_call_at(run, settle_ms + 3 * hello_ms, CALL_EQUAL, 0);
     run_call_at(run, settle_ms + 3 * hello_ms + quiet_ms, CALL_QUIET_END, 0);
@@ -54,25 +59,48 @@ static void begin_peace(struct run *run)
         run_call_at(run, settle_ms + 2 * hello_ms, CALL_WATCH, 0);
 }
 
-void peace_heal(struct run *run)
+/* What stays when the faults end. */
+static enum shape draw_shape(struct run *run)
 {
     bool may_cut = !run->check.steady_links && !run->setup.sparse;
     uint64_t dice = sim_rng_below(&run->faults.rng, 10);
 
+    if (run->setup.class == SIM_CLASS_ONEWAYS)
+        return dice < 8 ? SHAPE_PATTERN : SHAPE_WHOLE;
+    if (run->setup.class == SIM_CLASS_LONG || run->setup.class == SIM_CLASS_HEAL)
+        return dice < 8 && !run->setup.sparse ? SHAPE_PARTS : SHAPE_WHOLE;
+    if (!may_cut || dice >= 5)
+        return SHAPE_WHOLE;
+    return dice < 3 ? SHAPE_PARTS : SHAPE_PATTERN;
+}
+
+void peace_restart(struct run *run)
+{
     run->phase++;
+    run->check.settled = false;
+    run->check.patterned = false;
+    sim_faults_restart(&run->faults);
+    parts_find(run);
+    begin_peace(run);
+}
+
+void peace_heal(struct run *run)
+{
+    uint64_t soon_ms = run->setup.hold_ms + 6 * run->setup.hello_ms;
+
+    run->phase++;
+    run->healed_ms = run->world->now_ms;
+    run->check.patterned = false;
     run->major = NULL;
     sim_faults_heal(&run->faults);
     if (sim_rng_permille(&run->faults.rng, 250) && run->world->now_ms > 2 * run->setup.hold_ms)
         sim_faults_kill(&run->faults);
-    run->shape = SHAPE_WHOLE;
+    run->shape = draw_shape(run);
     memset(run->part_of, 0, run->world->hosts_n);
-    if (may_cut && dice < 3) {
-        run->shape = SHAPE_PARTS;
+    if (run->shape == SHAPE_PARTS)
         sim_faults_part(&run->faults, run->part_of);
-    } else if (may_cut && dice < 5) {
-        run->shape = SHAPE_PATTERN;
+    else if (run->shape == SHAPE_PATTERN)
         sim_faults_pattern(&run->faults);
-    }
     if (run->shape != SHAPE_WHOLE)
         parts_find(run);
     if (run->options->verbose)
@@ -80,14 +108,20 @@ void peace_heal(struct run *run)
                      : run->shape == SHAPE_PARTS ? "healed, but for parts"
                                                  : "healed, but for one-way cuts");
     begin_peace(run);
+    if (run->shape == SHAPE_PATTERN && sim_rng_permille(&run->faults.rng, 600))
+        run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, 2 * soon_ms),
+                    CALL_RESTART, 0);
+    if (run->shape == SHAPE_PARTS &&
+        sim_rng_permille(&run->faults.rng, run->setup.class == SIM_CLASS_HEAL ? 800 : 200))
+        run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, soon_ms),
+                    CALL_REUNITE, 0);
 }
 
-/* The parts meet again, and nothing else happens. */
-static void reunite(struct run *run)
+void peace_reunite(struct run *run)
 {
     run->phase++;
     run->check.settled = false;
-    run->major = parts_major(run);
+    run->major = run->settled_ms > run->healed_ms ? parts_major(run) : NULL;
     sim_net_heal(run->world);
     run->shape = SHAPE_WHOLE;
     memset(run->part_of, 0, run->world->hosts_n);
@@ -148,6 +182,7 @@ void peace_settle(struct run *run)
         sim_fail(run->world, "%s led the only part with a majority, but lost the heal",
                  run->major->label);
     run->check.settled = run->shape != SHAPE_PATTERN;
+    run->check.patterned = run->shape == SHAPE_PATTERN;
     run->settled_ms = run->world->now_ms;
     run->changes = state_changes(run);
     for (size_t i = 0; i < run->world->hosts_n; i++) {
@@ -216,16 +251,20 @@ void peace_end(struct run *run)
     peace_one_avg(run);
     equal_tables(run);
     check_rates(run);
+    if (!run->check.mixed)
+        sim_check_indirect(&run->check);
+    if (run->outlasts)
+        sim_check_removed(&run->check, run->healed_ms);
     if (run->shape == SHAPE_WHOLE) {
         parts_select(run, 0);
         if (run->all_home)
             sim_check_slots_home(&run->check, run->in);
         sim_check_preempted(&run->check, run->in);
         sim_check_poll(&run->check);
-        sim_check_frontend(&run->check, run->in);
+        sim_check_frontends(&run->check);
     }
     if (run->shape == SHAPE_PARTS && sim_rng_permille(&run->faults.rng, 800))
-        reunite(run);
+        peace_reunite(run);
     else if (run->world->now_ms >= run->setup.budget_ms)
         run->over = true;
     else

@@ -13,7 +13,9 @@ enum call {
     CALL_HEAL,      /* the liveness phase begins */
     CALL_ONE_AVG,
     CALL_EQUAL,
-    CALL_WATCH, /* a pattern of one-way cuts: no lasting second AVG */
+    CALL_RESTART, /* under a pattern of one-way cuts */
+    CALL_REUNITE, /* the parts meet before they settled */
+    CALL_WATCH,   /* a pattern of one-way cuts: no lasting second AVG */
     CALL_QUIET_END,
     CALL_POLL,
 };
@@ -37,9 +39,11 @@ struct run {
     const struct sim_host
         *major;          /* leads the only part with a majority: wins the heal; NULL none */
     bool all_home;       /* the quiet is long enough for every slot to return */
+    bool outlasts;       /* … and for every slot of a dead owner to be removed */
     uint8_t *part_of;    /* hosts_n */
     uint8_t *in;         /* scratch: flags of one part */
     uint64_t *two_ms;    /* hosts_n, by part: since when it has two AVGs; 0 it has not */
+    uint64_t healed_ms;  /* the faults ended */
     uint64_t settled_ms; /* CALL_EQUAL passed */
     uint64_t *sent;      /* hosts_n: then */
     uint64_t *tables;    /* hosts_n: then */
@@ -60,6 +64,9 @@ void peace_one_avg(struct run *run);
 /* hold + 3 hello are over: from now on nothing may change. */
 void peace_settle(struct run *run);
 void peace_watch(struct run *run);
+void peace_restart(struct run *run);
+/* The parts meet again, and nothing else happens. */
+void peace_reunite(struct run *run);
 void peace_end(struct run *run);
 
 /* ---- parts.c ---- */

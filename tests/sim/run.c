@@ -37,6 +37,8 @@ void run_begin_faults(struct run *run)
 
     run->phase++;
     run->check.settled = false;
+    run->check.patterned = false;
+    sim_check_frontends_look(&run->check, &run->faults.rng);
     if (run->options->verbose)
         run_say(run, "faults begin");
     sim_net_heal(run->world);
@@ -73,6 +75,10 @@ static void on_call(void *ctx, uint64_t value)
         peace_one_avg(run);
     else if (call == CALL_EQUAL)
         peace_settle(run);
+    else if (call == CALL_RESTART)
+        peace_restart(run);
+    else if (call == CALL_REUNITE)
+        peace_reunite(run);
     else if (call == CALL_WATCH)
         peace_watch(run);
     else
@@ -138,13 +144,15 @@ static void describe(const struct run *run)
 {
     const struct sim_world *world = run->world;
 
-    printf("seed %" PRIu64 ": %zu nodes, hello %" PRIu64 " hold %" PRIu64 "%s%s%s%s%s, faults",
+    printf("seed %" PRIu64 ": %zu nodes, hello %" PRIu64 " hold %" PRIu64 "%s%s%s%s%s",
            run->options->seed, world->hosts_n, run->setup.hello_ms, run->setup.hold_ms,
            world->is_signed ? ", signed" : "", world->with_envelope ? " for real" : "",
            world->unicast ? ", unicast" : "", run->setup.sparse ? " sparse" : "",
            run->check.preempts ? ", preempt" : "");
+    printf(", class %s", sim_class_name(run->setup.class));
+    printf(", faults");
     for (int kind = 0; kind < SIM_FAULT_KINDS; kind++) {
-        if (run->faults.kinds >> kind & 1U)
+        if (run->faults.kinds & SIM_FAULT_BIT(kind))
             printf(" %s", sim_fault_name((enum sim_fault_kind)kind));
     }
     printf("\n");
@@ -163,12 +171,18 @@ void sim_run(const struct sim_options *options, struct sim_result *ret)
     run->sent = sim_alloc(world->hosts_n * sizeof run->sent[0]);
     run->tables = sim_alloc(world->hosts_n * sizeof run->tables[0]);
     run->two_ms = sim_alloc(world->hosts_n * sizeof run->two_ms[0]);
-    world->hooks = (struct sim_hooks){run, before, after, on_call, life, probed};
+    world->hooks = (struct sim_hooks){.ctx = run,
+                                      .before = before,
+                                      .after = after,
+                                      .call = on_call,
+                                      .life = life,
+                                      .probed = probed};
     if (options->verbose) {
         describe(run);
         run->faults.say = run_say;
         run->faults.ctx = run;
     }
+    sim_check_frontends_look(&run->check, &run->faults.rng);
     *ret = (struct sim_result){0};
     if (setjmp(world->on_fail) == 0) {
         cold_start(run);

@@ -4,17 +4,35 @@
 
 #include "tests/sim/faults.h"
 
+/* Runs that look for one thing. */
+#define SIM_CLASSES(X)                                                                             \
+    X(SIM_CLASS_ANY, "any")           /* whatever the seed draws */                                \
+    X(SIM_CLASS_ONEWAYS, "oneways")   /* 2..4 nodes, keys, every pattern of one-way cuts: a        \
+                                         restart under each */                                     \
+    X(SIM_CLASS_LONG, "long")         /* parts and deaths that outlast redirect and timeout */     \
+    X(SIM_CLASS_HEAL, "heal")         /* cuts that heal at every phase of an election */           \
+    X(SIM_CLASS_HANDOVER, "handover") /* resign, drain and end of the AVG under loss */
+
+#define SIM_CLASS_ENUM(name, text) name,
+enum sim_class { SIM_CLASSES(SIM_CLASS_ENUM) SIM_CLASS_COUNT };
+#undef SIM_CLASS_ENUM
+
+const char *sim_class_name(enum sim_class class);
+
 struct sim_options {
     uint64_t seed;
-    uint32_t minutes; /* simulated, at most */
-    uint32_t nodes;   /* 0: by the seed */
-    uint32_t kinds;   /* of faults; 0: by the seed */
-    bool verbose;     /* prints every event and fault */
-    bool packets;     /* … and every datagram sent */
+    uint32_t minutes;           /* simulated, at most */
+    uint32_t nodes;             /* 0: by the seed */
+    uint64_t kinds;             /* of faults; 0: by the seed */
+    uint32_t hello_ms, hold_ms; /* 0: by the seed */
+    enum sim_class class;       /* SIM_CLASS_COUNT: by the seed */
+    bool verbose;               /* prints every event and fault */
+    bool packets;               /* … and every datagram sent */
 };
 
 /* What the seed chose, besides the configs in the world. */
 struct sim_setup {
+    enum sim_class class;
     uint64_t budget_ms;         /* simulated time of this run */
     uint64_t hello_ms, hold_ms; /* the longest of any host */
     uint64_t preempt_ms;        /* longest preempt delay; 0 nobody preempts */

@@ -84,24 +84,43 @@ struct sim_world *sim_world_new(size_t hosts_n, uint64_t seed)
     return world;
 }
 
+/* A key that is accepted, and also sent with or not. */
+static struct glbp_key key_of(uint32_t id, bool sends)
+{
+    struct glbp_key key = {.id = id, .accept_until_ms = UINT64_MAX, .send_until_ms = UINT64_MAX};
+
+    memset(key.bytes, (int)(0x5a + id), sizeof key.bytes);
+    if (!sends)
+        key.send_from_ms = UINT64_MAX - 1; /* in no time that there will be */
+    return key;
+}
+
+struct glbp_keychain *sim_host_keychain(const struct sim_host *host)
+{
+    return host->world->keychains[host->key_step % SIM_KEY_STEPS];
+}
+
 void sim_world_sign(struct sim_world *world)
 {
-    struct glbp_key key = {.id = 1, .accept_until_ms = UINT64_MAX, .send_until_ms = UINT64_MAX};
-    int err;
+    for (uint32_t step = 0; step < SIM_KEY_STEPS; step++) {
+        uint32_t from = 1 + step / 3;
+        struct glbp_key keys[2] = {key_of(from, step % 3 != 2), key_of(3 - from, step % 3 == 2)};
+        int err = glbp_keychain_init(sim_alloc(glbp_keychain_size()), "sim", GLBP_AUTH_ENFORCE,
+                                     keys, step % 3 == 0 ? 1 : 2, &world->keychains[step]);
 
-    memset(key.bytes, 0x5a, sizeof key.bytes);
-    err = glbp_keychain_init(sim_alloc(glbp_keychain_size()), "sim", GLBP_AUTH_ENFORCE, &key, 1,
-                             &world->keychain);
-    if (err)
-        sim_fail(world, "no key chain: %s", glbp_strerror(err));
+        if (err)
+            sim_fail(world, "no key chain: %s", glbp_strerror(err));
+    }
     world->is_signed = true;
     world->with_envelope = true;
 }
 
 void sim_world_fini(struct sim_world *world)
 {
-    glbp_keychain_fini(world->keychain);
-    world->keychain = NULL;
+    for (size_t i = 0; i < SIM_KEY_STEPS; i++) {
+        glbp_keychain_fini(world->keychains[i]);
+        world->keychains[i] = NULL;
+    }
     current = NULL;
 }
 

@@ -11,6 +11,7 @@
 
 #include "proto/core.h"
 #include "proto/wire/envelope.h"
+#include "proto/wire/message.h"
 #include "tests/sim/heap.h"
 #include "tests/sim/net.h"
 #include "tests/sim/rng.h"
@@ -18,7 +19,8 @@
 #define SIM_WALL_EPOCH_MS UINT64_C(1796000000000) /* the wall clock of offset 0 at now_ms 0 */
 #define SIM_WITNESS_MS    500                     /* witness_timeout_ms */
 #define SIM_SHUTDOWN_MS   1000 /* longest wait of a process that was told to end */
-#define SIM_INBOX_MAX     256  /* datagrams that a socket buffer holds for a stalled process */
+#define SIM_KEY_STEPS     6
+#define SIM_INBOX_MAX     256 /* datagrams that a socket buffer holds for a stalled process */
 
 enum sim_bff {
     SIM_BFF_UP,   /* answers any HTTP request */
@@ -34,6 +36,7 @@ struct sim_disk {
     uint8_t *table; /* packed by glbp_table_pack(); NULL none */
     size_t table_len;
     size_t table_cap;
+    struct glbp_stamp stamp; /* of that table */
 };
 
 struct sim_host {
@@ -75,6 +78,7 @@ struct sim_host {
     bool http_closed; /* powered off, or behind a firewall: no probe gets there */
     bool has_checks;
     bool newer;                /* its datagrams carry a key that nobody knows yet */
+    uint32_t key_step;         /* how far it is with rotations of the key */
     struct glbp_health health; /* the next verdict */
 
     /* tally of this life */
@@ -97,6 +101,8 @@ struct sim_hooks {
     void (*call)(void *ctx, uint64_t value);
     void (*life)(void *ctx, struct sim_host *host); /* a process ended, or another begins */
     void (*probed)(void *ctx, struct sim_host *host, const struct sim_probe *probe);
+    /* Changes a hello that is about to arrive at `to`; without an envelope only. */
+    void (*rewrite)(void *ctx, const struct sim_host *to, struct glbp_message *msg);
 };
 
 struct sim_world {
@@ -110,14 +116,16 @@ struct sim_world {
     struct glbp_output out;
 
     /* how its agents are set up */
-    bool is_signed;                 /* datagrams count as signed: freshness is demanded */
-    bool with_envelope;             /* … and really are: sealed and opened by proto/wire */
-    bool unicast;                   /* to `peers` and whom they learn; else multicast */
-    uint32_t disk_lag_ms;           /* from a change to the state file */
-    uint32_t check_ms;              /* from a change of the BFF to the verdict of the checks */
-    bool witness_shut;              /* no agent can reach another host's BFF */
-    struct glbp_keychain *keychain; /* one for all: it keeps no state between calls */
+    bool is_signed;       /* datagrams count as signed: freshness is demanded */
+    bool with_envelope;   /* … and really are: sealed and opened by proto/wire */
+    bool unicast;         /* to `peers` and whom they learn; else multicast */
+    uint32_t disk_lag_ms; /* from a change to the state file */
+    uint32_t check_ms;    /* from a change of the BFF to the verdict of the checks */
+    bool witness_shut;    /* no agent can reach another host's BFF */
+    /* A key rotation (one key, both, the other sends, the other alone) and the one back. */
+    struct glbp_keychain *keychains[SIM_KEY_STEPS];
 
+    bool suspicious; /* the datagram of this step is damaged or recorded */
     uint64_t steps;
     uint64_t hash; /* of everything that went in and came out */
 
@@ -130,7 +138,7 @@ struct sim_world {
  * the current one, to which a failed assert of the core returns. Free it by sim_free_all(). */
 struct sim_world *sim_world_new(size_t hosts_n, uint64_t seed);
 
-/* Makes the keychain for `with_envelope`. */
+/* Makes the key chains for `with_envelope`. */
 void sim_world_sign(struct sim_world *world);
 
 /* Releases what does not live in sim_alloc() memory. */
@@ -181,6 +189,9 @@ void sim_host_link(struct sim_host *host, enum glbp_link link);
 
 /* Lets the checks reach their verdict check_ms from now. */
 void sim_host_check(struct sim_host *host);
+
+/* The key chain that it is at now. */
+struct glbp_keychain *sim_host_keychain(const struct sim_host *host);
 
 struct glbp_now sim_host_now(const struct sim_host *host);
 
