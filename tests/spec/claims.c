@@ -215,7 +215,7 @@ START_TEST(s5_an_avg_unheard_for_2_2_hello_is_followed_by_report)
 }
 END_TEST
 
-START_TEST(s5_a_report_ages_so_that_no_circle_keeps_a_dead_avg)
+START_TEST(s5_r14_a_report_ages_so_that_no_circle_keeps_a_dead_avg)
 {
     struct peer never = peer_of("z", 9); /* never heard here */
     peer_leads(&never, WALL + 1);
@@ -303,7 +303,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_who_does_not_follow_raises_no_term);
     tcase_add_test(tcase, s5_a_claims_term_is_above_all_seen_and_the_wall_clock);
     tcase_add_test(tcase, s5_an_avg_unheard_for_2_2_hello_is_followed_by_report);
-    tcase_add_test(tcase, s5_a_report_ages_so_that_no_circle_keeps_a_dead_avg);
+    tcase_add_test(tcase, s5_r14_a_report_ages_so_that_no_circle_keeps_a_dead_avg);
     tcase_add_test(tcase, s5_a_standby_waits_two_hellos_when_another_avg_is_named);
     tcase_add_test(tcase, s5_two_that_yield_to_each_other_the_greater_stands_again);
     tcase_add_test(tcase, s5_before_a_claim_the_greater_table_is_fetched);

@@ -57,7 +57,7 @@ START_TEST(s3_refused_refreshes_no_timer)
 }
 END_TEST
 
-START_TEST(s3_own_datagram_is_ignored)
+START_TEST(s3_r21_own_datagram_is_ignored)
 {
     struct peer me = peer_of("m", 20);
     me.msg.incarnation = 100;
@@ -83,7 +83,7 @@ START_TEST(s3_garbage_is_refused)
 }
 END_TEST
 
-START_TEST(s3_unsigned_stranger_from_elsewhere_is_refused)
+START_TEST(s3_r44_unsigned_stranger_from_elsewhere_is_refused)
 {
     struct peer a = peer_of("a", 1);
     uint8_t buf[GLBP_PAYLOAD_MAX];
@@ -137,7 +137,7 @@ START_TEST(s3_resign_is_the_last_word)
 }
 END_TEST
 
-START_TEST(s3_older_incarnation_is_refused_and_echoed)
+START_TEST(s3_r13_older_incarnation_is_refused_and_echoed)
 {
     struct peer a = peer_of("a", 1);
     (void)say(&rig, &a);
@@ -177,7 +177,7 @@ START_TEST(s3_echo_raises_the_own_incarnation)
 }
 END_TEST
 
-START_TEST(s3_newer_incarnation_elsewhere_waits_for_the_hold_of_the_older)
+START_TEST(s3_r15_newer_incarnation_elsewhere_waits_for_the_hold_of_the_older)
 {
     struct peer old = peer_of("a", 1);
     struct peer new = peer_of("a", 2);
@@ -251,7 +251,7 @@ START_TEST(s3_a_member_more_than_the_cap_is_refused)
 }
 END_TEST
 
-START_TEST(s7_a_url_that_is_not_allowed_is_refused)
+START_TEST(s7_r59_x4_a_url_that_is_not_allowed_is_refused)
 {
     rig_close(&rig);
     rig_prepare(&rig);
@@ -289,22 +289,22 @@ TCase *datagram_case(void)
     tcase_add_checked_fixture(tcase, open_rig, close_rig);
     tcase_add_test(tcase, s3_refused_changes_only_its_counter);
     tcase_add_test(tcase, s3_refused_refreshes_no_timer);
-    tcase_add_test(tcase, s3_own_datagram_is_ignored);
+    tcase_add_test(tcase, s3_r21_own_datagram_is_ignored);
     tcase_add_test(tcase, s3_another_group_is_refused);
     tcase_add_test(tcase, s3_garbage_is_refused);
-    tcase_add_test(tcase, s3_unsigned_stranger_from_elsewhere_is_refused);
+    tcase_add_test(tcase, s3_r44_unsigned_stranger_from_elsewhere_is_refused);
     tcase_add_test(tcase, s3_window_takes_what_was_overtaken_once);
     tcase_add_test(tcase, s3_an_older_hello_changes_nothing);
     tcase_add_test(tcase, s3_resign_is_the_last_word);
-    tcase_add_test(tcase, s3_older_incarnation_is_refused_and_echoed);
+    tcase_add_test(tcase, s3_r13_older_incarnation_is_refused_and_echoed);
     tcase_add_test(tcase, s3_echo_raises_the_own_incarnation);
-    tcase_add_test(tcase, s3_newer_incarnation_elsewhere_waits_for_the_hold_of_the_older);
+    tcase_add_test(tcase, s3_r15_newer_incarnation_elsewhere_waits_for_the_hold_of_the_older);
     tcase_add_test(tcase, s3_newer_incarnation_elsewhere_after_a_resign_is_taken);
     tcase_add_test(tcase, s3_own_name_in_use_goes_to_initial_until_silent);
     tcase_add_test(tcase, s3_own_name_with_a_newer_incarnation_keeps_everything);
     tcase_add_test(tcase, s3_own_earlier_life_is_no_duplicate);
     tcase_add_test(tcase, s3_a_member_more_than_the_cap_is_refused);
-    tcase_add_test(tcase, s7_a_url_that_is_not_allowed_is_refused);
+    tcase_add_test(tcase, s7_r59_x4_a_url_that_is_not_allowed_is_refused);
     tcase_add_test(tcase, s7_a_url_that_was_allowed_is_refused_once_it_is_not);
     return tcase;
 }

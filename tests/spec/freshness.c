@@ -138,7 +138,7 @@ START_TEST(s3_a_lost_sender_must_prove_itself_again)
 }
 END_TEST
 
-START_TEST(s3_replay_state_outlives_membership)
+START_TEST(s3_x2_replay_state_outlives_membership)
 {
     struct peer a = peer_of("a", 1);
     (void)say(&rig, &a);
@@ -149,7 +149,7 @@ START_TEST(s3_replay_state_outlives_membership)
 }
 END_TEST
 
-START_TEST(s3_forgetting_a_name_raises_the_floor)
+START_TEST(s3_x2_forgetting_a_name_raises_the_floor)
 {
     /* 4 x max_members names are kept; the ones forgotten leave their incarnation behind. */
     rig_close(&rig);
@@ -189,7 +189,7 @@ START_TEST(s3_an_echo_of_the_present_incarnation_proves)
 }
 END_TEST
 
-START_TEST(s3_unsigned_from_a_live_signer_is_a_downgrade)
+START_TEST(s3_x9_unsigned_from_a_live_signer_is_a_downgrade)
 {
     struct peer a = peer_of("a", 1);
     (void)say(&rig, &a);
@@ -198,7 +198,7 @@ START_TEST(s3_unsigned_from_a_live_signer_is_a_downgrade)
 }
 END_TEST
 
-START_TEST(s3_unsigned_never_outranks_signed)
+START_TEST(s3_x9_unsigned_never_outranks_signed)
 {
     rig_close(&rig);
     rig_prepare(&rig);
@@ -233,10 +233,10 @@ TCase *freshness_case(void)
     tcase_add_test(tcase, s3_a_believed_member_vouches);
     tcase_add_test(tcase, s3_a_member_vouches_for_no_older_seq);
     tcase_add_test(tcase, s3_a_lost_sender_must_prove_itself_again);
-    tcase_add_test(tcase, s3_replay_state_outlives_membership);
-    tcase_add_test(tcase, s3_forgetting_a_name_raises_the_floor);
+    tcase_add_test(tcase, s3_x2_replay_state_outlives_membership);
+    tcase_add_test(tcase, s3_x2_forgetting_a_name_raises_the_floor);
     tcase_add_test(tcase, s3_an_echo_of_the_present_incarnation_proves);
-    tcase_add_test(tcase, s3_unsigned_from_a_live_signer_is_a_downgrade);
-    tcase_add_test(tcase, s3_unsigned_never_outranks_signed);
+    tcase_add_test(tcase, s3_x9_unsigned_from_a_live_signer_is_a_downgrade);
+    tcase_add_test(tcase, s3_x9_unsigned_never_outranks_signed);
     return tcase;
 }

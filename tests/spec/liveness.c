@@ -85,7 +85,7 @@ START_TEST(s4_heard_by_a_live_member_is_a_proof_dated_back)
 }
 END_TEST
 
-START_TEST(s4_a_report_without_a_greater_seq_proves_nothing)
+START_TEST(s4_r14_a_report_without_a_greater_seq_proves_nothing)
 {
     struct peer a = peer_of("a", 1);
     struct peer b = peer_of("b", 2);
@@ -210,7 +210,7 @@ START_TEST(s4_a_stalled_process_expires_nobody_before_it_drained)
 }
 END_TEST
 
-START_TEST(s4_the_wall_clock_moves_nobody)
+START_TEST(s4_r25_the_wall_clock_moves_nobody)
 {
     struct peer a = peer_of("a", 1);
     lead(&rig, &(struct peer *){&a}, 1);
@@ -226,7 +226,7 @@ START_TEST(s4_the_wall_clock_moves_nobody)
 }
 END_TEST
 
-START_TEST(s4_different_timers_are_a_warning)
+START_TEST(s4_r10_different_timers_are_a_warning)
 {
     struct peer a = peer_of("a", 1);
     a.msg.hold_ms = 5000;
@@ -244,7 +244,7 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_a_change_is_said_at_once_at_most_every_10_ms);
     tcase_add_test(tcase, s4_lost_after_its_own_advertised_hold);
     tcase_add_test(tcase, s4_heard_by_a_live_member_is_a_proof_dated_back);
-    tcase_add_test(tcase, s4_a_report_without_a_greater_seq_proves_nothing);
+    tcase_add_test(tcase, s4_r14_a_report_without_a_greater_seq_proves_nothing);
     tcase_add_test(tcase, s4_of_whom_no_hello_was_applied_is_no_member);
     tcase_add_test(tcase, s4_asks_from_a_third_of_hold_six_times_a_ninth_apart);
     tcase_add_test(tcase, s4_an_ask_is_answered_at_once);
@@ -252,7 +252,7 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_an_avg_answers_a_solicit_at_once);
     tcase_add_test(tcase, s4_a_stall_beyond_hold_sends_the_avg_to_listen_first);
     tcase_add_test(tcase, s4_a_stalled_process_expires_nobody_before_it_drained);
-    tcase_add_test(tcase, s4_the_wall_clock_moves_nobody);
-    tcase_add_test(tcase, s4_different_timers_are_a_warning);
+    tcase_add_test(tcase, s4_r25_the_wall_clock_moves_nobody);
+    tcase_add_test(tcase, s4_r10_different_timers_are_a_warning);
     return tcase;
 }

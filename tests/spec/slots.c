@@ -198,7 +198,7 @@ START_TEST(s6_redirect_then_retiring_then_removed)
 }
 END_TEST
 
-START_TEST(s6_nothing_eligible_is_degraded_and_never_empty)
+START_TEST(s6_r47_nothing_eligible_is_degraded_and_never_empty)
 {
     lead(&rig, both, 2);
     a.msg.flags = b.msg.flags = 0;
@@ -253,7 +253,7 @@ TCase *slots_case(void)
     tcase_add_test(tcase, s6_heard_again_ends_the_probing);
     tcase_add_test(tcase, s6_the_owner_back_takes_its_slot_after_the_delay);
     tcase_add_test(tcase, s6_redirect_then_retiring_then_removed);
-    tcase_add_test(tcase, s6_nothing_eligible_is_degraded_and_never_empty);
+    tcase_add_test(tcase, s6_r47_nothing_eligible_is_degraded_and_never_empty);
     tcase_add_test(tcase, s6_more_than_half_lost_is_the_minority);
     tcase_add_test(tcase, s6_a_group_of_two_is_never_in_the_minority);
     return tcase;

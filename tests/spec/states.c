@@ -333,7 +333,7 @@ START_TEST(s5_preempt_only_with_the_avgs_table_and_when_listed)
 }
 END_TEST
 
-START_TEST(s5_preempt_waits_for_its_delay)
+START_TEST(s5_r04_preempt_waits_for_its_delay)
 {
     struct glbp_member_entry member;
     struct glbp_slot_entry slot;
@@ -350,7 +350,7 @@ START_TEST(s5_preempt_waits_for_its_delay)
 }
 END_TEST
 
-START_TEST(s5_equal_priority_never_preempts)
+START_TEST(s5_r04_equal_priority_never_preempts)
 {
     struct glbp_member_entry member;
     struct glbp_slot_entry slot;
@@ -452,8 +452,8 @@ TCase *states_case(void)
     tcase_add_test(tcase, s5_shutdown_resigns_three_times);
     tcase_add_test(tcase, s5_shutdown_waits_for_the_successor_at_most_1_s);
     tcase_add_test(tcase, s5_preempt_only_with_the_avgs_table_and_when_listed);
-    tcase_add_test(tcase, s5_preempt_waits_for_its_delay);
-    tcase_add_test(tcase, s5_equal_priority_never_preempts);
+    tcase_add_test(tcase, s5_r04_preempt_waits_for_its_delay);
+    tcase_add_test(tcase, s5_r04_equal_priority_never_preempts);
     tcase_add_test(tcase, s5_every_state_and_trigger_is_decided);
     tcase_add_test(tcase, s5_the_table_is_drawn_as_it_is);
     return tcase;

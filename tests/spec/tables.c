@@ -250,7 +250,7 @@ START_TEST(s7_latency_alone_makes_no_version)
 }
 END_TEST
 
-START_TEST(s7_a_table_with_a_bad_url_is_refused)
+START_TEST(s7_x4_a_table_with_a_bad_url_is_refused)
 {
     rig_close(&rig);
     rig_prepare(&rig);
@@ -266,7 +266,7 @@ START_TEST(s7_a_table_with_a_bad_url_is_refused)
 }
 END_TEST
 
-START_TEST(s7_another_url_than_the_member_says_is_counted)
+START_TEST(s7_x4_another_url_than_the_member_says_is_counted)
 {
     struct glbp_table table = table_of("a", 500, 3, 2);
     (void)strcpy(members[0].node, "a");
@@ -295,7 +295,7 @@ START_TEST(s7_a_table_beyond_the_caps_is_refused)
 }
 END_TEST
 
-START_TEST(s7_a_kept_table_is_served_but_never_evidence_of_life)
+START_TEST(s7_r23_a_kept_table_is_served_but_never_evidence_of_life)
 {
     rig_close(&rig);
     rig_prepare(&rig);
@@ -372,10 +372,10 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_the_avg_repeats_while_a_follower_is_behind);
     tcase_add_test(tcase, s7_a_weight_makes_a_version_at_most_twice_per_hello);
     tcase_add_test(tcase, s7_latency_alone_makes_no_version);
-    tcase_add_test(tcase, s7_a_table_with_a_bad_url_is_refused);
-    tcase_add_test(tcase, s7_another_url_than_the_member_says_is_counted);
+    tcase_add_test(tcase, s7_x4_a_table_with_a_bad_url_is_refused);
+    tcase_add_test(tcase, s7_x4_another_url_than_the_member_says_is_counted);
     tcase_add_test(tcase, s7_a_table_beyond_the_caps_is_refused);
-    tcase_add_test(tcase, s7_a_kept_table_is_served_but_never_evidence_of_life);
+    tcase_add_test(tcase, s7_r23_a_kept_table_is_served_but_never_evidence_of_life);
     tcase_add_test(tcase, s7_slots_outlive_avgs);
     tcase_add_test(tcase, s6_a_retiring_slot_is_handed_out_while_no_other_is);
     return tcase;

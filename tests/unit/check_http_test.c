@@ -43,7 +43,7 @@ START_TEST(a_bff_is_up_after_rise_good_answers)
 }
 END_TEST
 
-START_TEST(a_bff_that_is_down_at_the_start_never_was_eligible)
+START_TEST(r52_a_bff_that_is_down_at_the_start_never_was_eligible)
 {
     char url[64];
 
@@ -105,7 +105,7 @@ START_TEST(a_check_settled_runs_at_its_interval_and_a_changing_one_fast)
 }
 END_TEST
 
-START_TEST(every_run_makes_a_connection_of_its_own)
+START_TEST(r54_every_run_makes_a_connection_of_its_own)
 {
     rig_add_http(0, "health", server.port)->interval_ms = 100;
     rig_start();
@@ -129,7 +129,7 @@ static void redirect_to(const char *line, struct server *elsewhere)
     server.head = text;
 }
 
-START_TEST(no_redirect_is_followed)
+START_TEST(r53_x16_no_redirect_is_followed)
 {
     static const char *const lines[] = {"301 Moved", "302 Found", "307 Temporary", "308 Permanent"};
     struct server elsewhere;
@@ -160,7 +160,7 @@ START_TEST(a_redirect_may_be_what_is_expected)
 }
 END_TEST
 
-START_TEST(a_redirect_to_a_file_is_not_followed_either)
+START_TEST(x16_a_redirect_to_a_file_is_not_followed_either)
 {
     server.head = "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n";
     rig_add_http(0, "health", server.port);
@@ -183,7 +183,7 @@ START_TEST(head_falls_back_to_get_and_remembers_it)
 }
 END_TEST
 
-START_TEST(head_ends_with_the_header_whatever_length_it_promises)
+START_TEST(r56_head_ends_with_the_header_whatever_length_it_promises)
 {
     rig_add_http(0, "health", server.port)->timeout_ms = 5000;
     server.head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
@@ -192,7 +192,7 @@ START_TEST(head_ends_with_the_header_whatever_length_it_promises)
 }
 END_TEST
 
-START_TEST(a_silent_bff_fails_at_the_time_out)
+START_TEST(r55_a_silent_bff_fails_at_the_time_out)
 {
     struct glbp_check_config *config = rig_add_http(0, "health", server.port);
     uint64_t begun_ms;
@@ -211,7 +211,7 @@ START_TEST(a_silent_bff_fails_at_the_time_out)
 }
 END_TEST
 
-START_TEST(many_silences_leak_nothing)
+START_TEST(r55_many_silences_leak_nothing)
 {
     struct glbp_check_config *config = rig_add_http(0, "health", server.port);
     unsigned before;
@@ -237,7 +237,7 @@ START_TEST(a_bff_that_hangs_up_fails)
 }
 END_TEST
 
-START_TEST(a_body_without_end_is_cut_off)
+START_TEST(x16_a_body_without_end_is_cut_off)
 {
     struct glbp_check_config *config = rig_add_http(0, "health", server.port);
 
@@ -349,19 +349,19 @@ Suite *check_http_suite(void)
     tcase_add_checked_fixture(tcase, open_both, close_both);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_bff_is_up_after_rise_good_answers);
-    tcase_add_test(tcase, a_bff_that_is_down_at_the_start_never_was_eligible);
+    tcase_add_test(tcase, r52_a_bff_that_is_down_at_the_start_never_was_eligible);
     tcase_add_test(tcase, a_bff_that_fails_goes_down_after_fall_and_comes_back_after_rise);
     tcase_add_test(tcase, a_check_settled_runs_at_its_interval_and_a_changing_one_fast);
-    tcase_add_test(tcase, every_run_makes_a_connection_of_its_own);
-    tcase_add_loop_test(tcase, no_redirect_is_followed, 0, 4);
+    tcase_add_test(tcase, r54_every_run_makes_a_connection_of_its_own);
+    tcase_add_loop_test(tcase, r53_x16_no_redirect_is_followed, 0, 4);
     tcase_add_test(tcase, a_redirect_may_be_what_is_expected);
-    tcase_add_test(tcase, a_redirect_to_a_file_is_not_followed_either);
+    tcase_add_test(tcase, x16_a_redirect_to_a_file_is_not_followed_either);
     tcase_add_loop_test(tcase, head_falls_back_to_get_and_remembers_it, 0, 2);
-    tcase_add_test(tcase, head_ends_with_the_header_whatever_length_it_promises);
-    tcase_add_test(tcase, a_silent_bff_fails_at_the_time_out);
-    tcase_add_test(tcase, many_silences_leak_nothing);
+    tcase_add_test(tcase, r56_head_ends_with_the_header_whatever_length_it_promises);
+    tcase_add_test(tcase, r55_a_silent_bff_fails_at_the_time_out);
+    tcase_add_test(tcase, r55_many_silences_leak_nothing);
     tcase_add_test(tcase, a_bff_that_hangs_up_fails);
-    tcase_add_test(tcase, a_body_without_end_is_cut_off);
+    tcase_add_test(tcase, x16_a_body_without_end_is_cut_off);
     tcase_add_test(tcase, a_header_without_end_fails);
     tcase_add_loop_test(tcase, a_body_is_searched_for_the_text, 0,
                         sizeof bodies / sizeof bodies[0]);

@@ -238,7 +238,7 @@ START_TEST(rise_and_fall)
 }
 END_TEST
 
-START_TEST(an_alternating_bff_changes_nothing) /* */
+START_TEST(r57_an_alternating_bff_changes_nothing) /* */
 {
     struct glbp_judge judge = {0};
 
@@ -271,7 +271,7 @@ Suite *check_kinds_suite(void)
     tcase_add_test(kinds, a_lack_of_descriptors_flips_nothing);
     suite_add_tcase(suite, kinds);
     tcase_add_test(judge, rise_and_fall);
-    tcase_add_test(judge, an_alternating_bff_changes_nothing);
+    tcase_add_test(judge, r57_an_alternating_bff_changes_nothing);
     suite_add_tcase(suite, judge);
     return suite;
 }

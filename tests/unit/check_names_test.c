@@ -34,7 +34,7 @@ START_TEST(a_name_is_told_with_all_its_addresses)
 }
 END_TEST
 
-START_TEST(a_name_that_fails_is_tried_again_soon) /* */
+START_TEST(r19_a_name_that_fails_is_tried_again_soon) /* */
 {
     static const char *const hosts[] = {"late.test"};
 
@@ -50,7 +50,7 @@ START_TEST(a_name_that_fails_is_tried_again_soon) /* R-19 */
 }
 END_TEST
 
-START_TEST(a_name_that_hangs_holds_up_no_other)
+START_TEST(r46_a_name_that_hangs_holds_up_no_other)
 {
     static const char *const hosts[] = {"hang.test", "bff.test"};
 
@@ -141,8 +141,8 @@ Suite *check_names_suite(void)
     tcase_add_checked_fixture(tcase, rig_open, rig_close);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, a_name_is_told_with_all_its_addresses);
-    tcase_add_test(tcase, a_name_that_fails_is_tried_again_soon);
-    tcase_add_test(tcase, a_name_that_hangs_holds_up_no_other);
+    tcase_add_test(tcase, r19_a_name_that_fails_is_tried_again_soon);
+    tcase_add_test(tcase, r46_a_name_that_hangs_holds_up_no_other);
     tcase_add_test(tcase, a_reload_brings_new_names_and_leaves_known_ones);
     tcase_add_test(tcase, two_threads_push_and_nothing_is_lost);
     suite_add_tcase(suite, tcase);

@@ -51,7 +51,7 @@ START_TEST(any_status_line_is_an_answer)
 }
 END_TEST
 
-START_TEST(refused_comes_back_at_once_while_others_hang)
+START_TEST(r46_refused_comes_back_at_once_while_others_hang)
 {
     const uint16_t nobody = server_free_port();
 
@@ -172,7 +172,7 @@ START_TEST(of_several_addresses_the_one_that_answers_counts)
 }
 END_TEST
 
-START_TEST(a_name_that_hangs_is_no_answer)
+START_TEST(r46_a_name_that_hangs_is_no_answer)
 {
     uint64_t took_ms;
 
@@ -204,7 +204,7 @@ Suite *check_probe_suite(void)
     tcase_add_checked_fixture(tcase, open_both, close_both);
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(tcase, any_status_line_is_an_answer, 0, sizeof answers / sizeof answers[0]);
-    tcase_add_test(tcase, refused_comes_back_at_once_while_others_hang);
+    tcase_add_test(tcase, r46_refused_comes_back_at_once_while_others_hang);
     tcase_add_test(tcase, silence_is_a_failure_after_four_connections);
     tcase_add_test(tcase, a_short_time_allows_fewer_connections);
     tcase_add_test(tcase, a_later_connection_may_be_the_one_that_is_answered);
@@ -213,7 +213,7 @@ Suite *check_probe_suite(void)
     tcase_add_test(tcase, a_url_that_is_none_is_no_answer);
     tcase_add_test(tcase, names_are_looked_up_and_literals_never);
     tcase_add_test(tcase, of_several_addresses_the_one_that_answers_counts);
-    tcase_add_test(tcase, a_name_that_hangs_is_no_answer);
+    tcase_add_test(tcase, r46_a_name_that_hangs_is_no_answer);
     tcase_add_test(tcase, what_does_not_fit_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -42,7 +42,7 @@ START_TEST(a_reload_that_changes_nothing_tells_nothing)
 }
 END_TEST
 
-START_TEST(a_check_keeps_its_verdict_by_name_and_takes_new_values)
+START_TEST(r51_a_check_keeps_its_verdict_by_name_and_takes_new_values)
 {
     struct glbp_check_config first;
 
@@ -127,7 +127,7 @@ Suite *check_reload_suite(void)
     tcase_add_checked_fixture(tcase, open_both, close_both);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, a_reload_that_changes_nothing_tells_nothing);
-    tcase_add_test(tcase, a_check_keeps_its_verdict_by_name_and_takes_new_values);
+    tcase_add_test(tcase, r51_a_check_keeps_its_verdict_by_name_and_takes_new_values);
     tcase_add_test(tcase, checks_come_and_go);
     tcase_add_test(tcase, a_silent_bff_is_found_in_a_storm_of_reloads);
     tcase_add_test(tcase, a_stop_in_the_middle_of_everything);

@@ -138,7 +138,7 @@ static void mapping_flags(const void *address, char *ret, size_t cap)
     fclose(in);
 }
 
-START_TEST(keys_are_kept_out_of_swap_and_core_files)
+START_TEST(x8_keys_are_kept_out_of_swap_and_core_files)
 {
     char path[] = "/tmp/glbp-keyXXXXXX";
     char text[200];
@@ -173,6 +173,6 @@ TCase *config_memory(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, no_memory, 0, sizeof texts / sizeof *texts);
-    tcase_add_test(tcase, keys_are_kept_out_of_swap_and_core_files);
+    tcase_add_test(tcase, x8_keys_are_kept_out_of_swap_and_core_files);
     return tcase;
 }

@@ -292,7 +292,7 @@ static void write_file(const char *path, const char *content, size_t len, mode_t
     close(fd);
 }
 
-START_TEST(key_files)
+START_TEST(x8_key_files)
 {
     static const char digits[] = "00112233445566778899aAbBcCdDeEfF"
                                  "00112233445566778899AABBCCDDEEFF\r\n";
@@ -345,6 +345,6 @@ TCase *config_parts(void)
     tcase_add_loop_test(tcase, endpoint_values, 0, sizeof endpoints / sizeof *endpoints);
     tcase_add_test(tcase, address_values);
     tcase_add_loop_test(tcase, url_rule_values, 0, sizeof rules / sizeof *rules);
-    tcase_add_test(tcase, key_files);
+    tcase_add_test(tcase, x8_key_files);
     return tcase;
 }

@@ -62,7 +62,7 @@ static void send_until_refused(int fd, const char *text)
     }
 }
 
-START_TEST(a_line_beyond_the_limit_ends_the_connection)
+START_TEST(x14_a_line_beyond_the_limit_ends_the_connection)
 {
     char *text = repeated('x', 1 << 20, "");
     int fd = rig_connect(&rig), other = rig_connect(&rig);
@@ -91,7 +91,7 @@ START_TEST(a_line_at_the_limit_is_read)
 }
 END_TEST
 
-START_TEST(deep_nesting_is_a_clean_error)
+START_TEST(r69_deep_nesting_is_a_clean_error)
 {
     char *shallow = repeated('[', 60000, ""), *deep = repeated('[', 100000, "\n");
     int fd = rig_connect(&rig);
@@ -198,7 +198,7 @@ START_TEST(forty_connections)
 }
 END_TEST
 
-START_TEST(half_open_clients_cost_nothing_and_go)
+START_TEST(x14_half_open_clients_cost_nothing_and_go)
 {
     int silent = rig_connect(&rig), trickle = rig_connect(&rig), half = rig_connect(&rig);
     int follower = rig_connect(&rig), reload = rig_connect(&rig);
@@ -249,9 +249,9 @@ Suite *control_limits_suite(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_checked_fixture(tcase, open_rig, close_rig);
-    tcase_add_test(tcase, a_line_beyond_the_limit_ends_the_connection);
+    tcase_add_test(tcase, x14_a_line_beyond_the_limit_ends_the_connection);
     tcase_add_test(tcase, a_line_at_the_limit_is_read);
-    tcase_add_test(tcase, deep_nesting_is_a_clean_error);
+    tcase_add_test(tcase, r69_deep_nesting_is_a_clean_error);
     tcase_add_test(tcase, noise_gets_one_answer_a_line);
     tcase_add_test(tcase, who_does_not_read_is_not_read_either);
     tcase_add_test(tcase, a_follower_that_does_not_read_is_dropped);
@@ -259,7 +259,7 @@ Suite *control_limits_suite(void)
     tcase_add_test(tcase, clients_that_hang_up_in_mid_answer);
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(impatient, open_impatient_rig, close_rig);
-    tcase_add_test(impatient, half_open_clients_cost_nothing_and_go);
+    tcase_add_test(impatient, x14_half_open_clients_cost_nothing_and_go);
     suite_add_tcase(suite, impatient);
     return suite;
 }

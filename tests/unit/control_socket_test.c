@@ -47,7 +47,7 @@ static void refuse(int error, const char *why)
     ck_assert_msg(strstr(rig.err, why) != NULL, "%s", rig.err);
 }
 
-START_TEST(modes_whatever_the_umask)
+START_TEST(x14_modes_whatever_the_umask)
 {
     static const mode_t umasks[] = {0000, 0022, 0077, 0177};
     mode_t before;
@@ -143,7 +143,7 @@ START_TEST(a_live_agent_with_a_full_backlog_is_left_alone)
 }
 END_TEST
 
-START_TEST(a_symbolic_link_is_refused)
+START_TEST(x14_a_symbolic_link_is_refused)
 {
     char target[128];
     int fd;
@@ -220,12 +220,12 @@ Suite *control_socket_suite(void)
     Suite *suite = suite_create("control socket file");
     TCase *tcase = tcase_create("file");
 
-    tcase_add_loop_test(tcase, modes_whatever_the_umask, 0, 4);
+    tcase_add_loop_test(tcase, x14_modes_whatever_the_umask, 0, 4);
     tcase_add_test(tcase, a_directory_that_is_there_is_left_as_it_is);
     tcase_add_test(tcase, a_stale_socket_is_replaced);
     tcase_add_test(tcase, a_live_agent_is_left_alone);
     tcase_add_test(tcase, a_live_agent_with_a_full_backlog_is_left_alone);
-    tcase_add_test(tcase, a_symbolic_link_is_refused);
+    tcase_add_test(tcase, x14_a_symbolic_link_is_refused);
     tcase_add_test(tcase, a_plain_file_is_refused);
     tcase_add_test(tcase, a_socket_of_somebody_else_is_not_removed_at_the_end);
     tcase_add_test(tcase, paths_that_cannot_be);

@@ -38,7 +38,7 @@ static void restore(void)
 }
 
 /* scenarios.md R-23: never published as live. */
-START_TEST(a_restored_table_is_no_evidence_of_life)
+START_TEST(r23_a_restored_table_is_no_evidence_of_life)
 {
     restore();
     ck_assert(rig_tick(&rig));
@@ -253,7 +253,7 @@ Suite *adopt_suite(void)
     TCase *tc = tcase_create("adopt");
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_restored_table_is_no_evidence_of_life);
+    tcase_add_test(tc, r23_a_restored_table_is_no_evidence_of_life);
     tcase_add_test(tc, a_restored_member_without_slot_leaves_after_redirect);
     tcase_add_test(tc, adopting_renumbers_nothing);
     tcase_add_test(tc, adopting_counts_the_clocks_on);

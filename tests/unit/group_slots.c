@@ -181,7 +181,7 @@ START_TEST(shares_are_at_least_one_while_there_is_weight)
 END_TEST
 
 /* scenarios.md: n equal members; the greatest weight, on all slots at once. */
-START_TEST(shares_of_many_are_exact)
+START_TEST(r48_r49_shares_of_many_are_exact)
 {
     reopen(301, 301);
     for (unsigned i = 1; i <= 300; i++) {
@@ -335,7 +335,7 @@ Suite *slots_suite(void)
     tcase_add_test(tc, a_first_node_not_yet_eligible_is_down_and_then_serves);
     tcase_add_test(tc, shares_floor_first_then_one_each_to_the_lowest);
     tcase_add_test(tc, shares_are_at_least_one_while_there_is_weight);
-    tcase_add_test(tc, shares_of_many_are_exact);
+    tcase_add_test(tc, r48_r49_shares_of_many_are_exact);
     tcase_add_loop_test(tc, random_histories_keep_the_invariants, 0, 12);
     suite_add_tcase(suite, tc);
     return suite;

@@ -102,7 +102,7 @@ START_TEST(a_first_verdict_below_lower_asks_for_upper_then)
 }
 END_TEST
 
-START_TEST(a_reload_while_failed_keeps_the_new_base)
+START_TEST(r51_a_reload_while_failed_keeps_the_new_base)
 {
     health(100); /* scenarios.md R-51 */
     rig.group->config.weight_max = 200;
@@ -273,7 +273,7 @@ Suite *weight_suite(void)
     tcase_add_test(tc, below_lower_out_and_in_again_at_upper);
     tcase_add_test(tc, the_first_verdict_asks_for_lower_only);
     tcase_add_test(tc, a_first_verdict_below_lower_asks_for_upper_then);
-    tcase_add_test(tc, a_reload_while_failed_keeps_the_new_base);
+    tcase_add_test(tc, r51_a_reload_while_failed_keeps_the_new_base);
     tcase_add_test(tc, a_commanded_weight_stands_until_auto);
     tcase_add_test(tc, a_commanded_weight_below_lower_takes_the_node_out);
     tcase_add_test(tc, drain_by_command_or_by_a_check);

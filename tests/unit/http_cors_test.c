@@ -103,7 +103,7 @@ static void check_common(const struct reply *reply, const char *origin)
     check(reply, "Access-Control-Allow-Methods", preflight ? "GET, HEAD, OPTIONS" : NULL);
 }
 
-START_TEST(any_origin)
+START_TEST(x12_any_origin)
 {
     struct reply reply;
     start(false);
@@ -121,7 +121,7 @@ END_TEST
 
 /* The answer names a configured origin or none; it never repeats what was sent, and it says that it
  * varies whatever was sent. */
-START_TEST(listed_origins)
+START_TEST(x12_listed_origins)
 {
     struct reply reply;
     start(true);
@@ -142,8 +142,8 @@ Suite *cors_suite(void)
     Suite *suite = suite_create("cors");
     TCase *tcase = tcase_create("matrix");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, any_origin);
-    tcase_add_test(tcase, listed_origins);
+    tcase_add_test(tcase, x12_any_origin);
+    tcase_add_test(tcase, x12_listed_origins);
     suite_add_tcase(suite, tcase);
     return suite;
 }

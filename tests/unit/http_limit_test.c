@@ -62,7 +62,7 @@ static uint64_t dribble(int fd)
 
 /* ---- deadlines ---- */
 
-START_TEST(slow_header_is_cut)
+START_TEST(x11_slow_header_is_cut)
 {
     start(400, 5000, 20000);
     int fd = rig_connect(rig.port);
@@ -153,7 +153,7 @@ static uint64_t expired(void)
 
 /* Thousands of answers: the kernel's buffers fill, one answer is stuck in the middle. Fifty:
  * all find room in the kernel, and libmicrohttpd takes them for sent. */
-START_TEST(slow_reader_is_cut)
+START_TEST(x11_slow_reader_is_cut)
 {
     static const int numbers[] = {20000, 50};
     start(2000, 400, 20000);
@@ -198,7 +198,7 @@ START_TEST(hang_up_is_seen)
 END_TEST
 
 /* Slow ones by the hundred do not keep an honest client waiting. */
-START_TEST(honest_clients_are_served_meanwhile)
+START_TEST(x11_honest_clients_are_served_meanwhile)
 {
     enum { SLOW = 500 };
     int fds[SLOW];
@@ -224,7 +224,7 @@ END_TEST
 /* ---- how many ---- */
 
 /* all are served, by as many threads as before. */
-START_TEST(two_thousand_idle_connections)
+START_TEST(r65_two_thousand_idle_connections)
 {
     enum { N = 2000 };
     static int fds[N];
@@ -344,7 +344,7 @@ static uint64_t cpu_ms(void)
 
 /* R-63: 64 descriptors in all and 200 clients. The caps shrink, some are left for datagrams and the
  * control socket, nothing spins, and when the clients leave all is well. */
-START_TEST(few_descriptors)
+START_TEST(r63_few_descriptors)
 {
     struct rlimit limit = {.rlim_cur = 64, .rlim_max = 64};
     struct reply reply;
@@ -394,21 +394,21 @@ Suite *limit_suite(void)
     Suite *suite = suite_create("limits");
     TCase *tcase = tcase_create("deadlines");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, slow_header_is_cut);
+    tcase_add_test(tcase, x11_slow_header_is_cut);
     tcase_add_test(tcase, slow_second_header_is_cut);
     tcase_add_test(tcase, half_header_is_cut);
     tcase_add_test(tcase, idle_ones_are_cut_later);
-    tcase_add_test(tcase, slow_reader_is_cut);
+    tcase_add_test(tcase, x11_slow_reader_is_cut);
     tcase_add_test(tcase, steady_reader_is_not);
     tcase_add_test(tcase, hang_up_is_seen);
-    tcase_add_test(tcase, honest_clients_are_served_meanwhile);
+    tcase_add_test(tcase, x11_honest_clients_are_served_meanwhile);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("numbers");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, two_thousand_idle_connections);
+    tcase_add_test(tcase, r65_two_thousand_idle_connections);
     tcase_add_test(tcase, full_server_answers_or_closes);
     tcase_add_test(tcase, per_address);
-    tcase_add_test(tcase, few_descriptors);
+    tcase_add_test(tcase, r63_few_descriptors);
     tcase_add_test(tcase, soft_limit_is_raised);
     suite_add_tcase(suite, tcase);
     return suite;

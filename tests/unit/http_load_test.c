@@ -97,7 +97,7 @@ static void *read_on(void *arg)
     return NULL;
 }
 
-START_TEST(churn_under_load)
+START_TEST(r58_churn_under_load)
 {
     static struct reader readers[READERS];
     uint64_t begun_ms = rig_now_ms();
@@ -167,7 +167,7 @@ static void wait_until_none_is_open(void)
     ck_assert_uint_eq(counters.connections, 0);
 }
 
-START_TEST(ten_thousand_resets)
+START_TEST(r66_ten_thousand_resets)
 {
     struct reply reply;
     for (int i = 0; i < 2000; i++)
@@ -215,8 +215,8 @@ Suite *load_suite(void)
     TCase *tcase = tcase_create("load");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, churn_under_load);
-    tcase_add_test(tcase, ten_thousand_resets);
+    tcase_add_test(tcase, r58_churn_under_load);
+    tcase_add_test(tcase, r66_ten_thousand_resets);
     tcase_add_test(tcase, reconfigure_under_load);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -132,7 +132,7 @@ START_TEST(next_none)
 END_TEST
 
 /* the pool says degraded and keeps its entries; /next hands nothing out. */
-START_TEST(next_without_a_live_slot_is_503)
+START_TEST(r47_r50_next_without_a_live_slot_is_503)
 {
     struct reply reply;
     for (int kind = GLBP_LB_WEIGHTED; kind <= GLBP_LB_NONE; kind++) {
@@ -166,7 +166,7 @@ Suite *next_suite(void)
     tcase_add_test(tcase, next_goes_on_over_snapshots);
     tcase_add_test(tcase, next_host_dependent);
     tcase_add_test(tcase, next_none);
-    tcase_add_test(tcase, next_without_a_live_slot_is_503);
+    tcase_add_test(tcase, r47_r50_next_without_a_live_slot_is_503);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -226,7 +226,7 @@ static void fields_are_those_of_the_page(int index)
     json_decref(json);
     glbp_pool_doc_unref(doc);
 }
-START_TEST(golden_pools)
+START_TEST(r69_x15_golden_pools)
 {
     for (int i = 0; i < (int)GOLDEN_N; i++) {
         bytes_are_as_kept(i);
@@ -239,7 +239,7 @@ END_TEST
 
 /* ---- documents ---- */
 
-START_TEST(etag_is_stamp_and_hash)
+START_TEST(r61_etag_is_stamp_and_hash)
 {
     struct glbp_pool_doc *one = glbp_pool_doc_new(rig_table(17), 10);
     struct glbp_pool_doc *two = glbp_pool_doc_new(rig_table(18), 10);
@@ -320,10 +320,10 @@ Suite *pool_suite(bool rewrite)
     rewriting = rewrite;
     Suite *suite = suite_create("pool");
     TCase *tcase = tcase_create("golden");
-    tcase_add_test(tcase, golden_pools);
+    tcase_add_test(tcase, r69_x15_golden_pools);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("documents");
-    tcase_add_test(tcase, etag_is_stamp_and_hash);
+    tcase_add_test(tcase, r61_etag_is_stamp_and_hash);
     tcase_add_test(tcase, large_tables_are_made_in_time);
     tcase_add_test(tcase, age_and_staleness);
     suite_add_tcase(suite, tcase);

@@ -147,7 +147,7 @@ END_TEST
 
 /* ---- one connection, several requests (R-64) ---- */
 
-START_TEST(nothing_follows_a_head)
+START_TEST(r64_nothing_follows_a_head)
 {
     static const char *const first[] = {
         "HEAD /pool HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -211,7 +211,7 @@ END_TEST
 
 /* The loop stands (SIGSTOP, or a callback that hangs): no publish and no confirmation comes, and
  * what is served says so by itself (R-12). */
-START_TEST(stale_without_the_loop)
+START_TEST(r12_stale_without_the_loop)
 {
     struct reply reply;
     struct glbp_table *table = rig_table(17);
@@ -265,7 +265,7 @@ END_TEST
 
 /* ---- the two addresses (X15), Host (X13) ---- */
 
-START_TEST(admin_paths_stand_on_the_admin_address)
+START_TEST(x15_admin_paths_stand_on_the_admin_address)
 {
     static const char *const paths[] = {"/status", "/metrics"};
     struct reply reply;
@@ -288,7 +288,7 @@ START_TEST(admin_paths_stand_on_the_admin_address)
 }
 END_TEST
 
-START_TEST(other_hosts_are_421)
+START_TEST(x13_other_hosts_are_421)
 {
     static char name[] = "BFF-1.example.com";
     char *hosts[] = {name};
@@ -367,13 +367,13 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, pool_by_name_number_and_default);
     tcase_add_test(tcase, no_such_path_or_group_is_404);
     tcase_add_test(tcase, not_modified);
-    tcase_add_test(tcase, nothing_follows_a_head);
+    tcase_add_test(tcase, r64_nothing_follows_a_head);
     tcase_add_test(tcase, head_equals_get);
     tcase_add_test(tcase, other_methods_are_405);
-    tcase_add_test(tcase, stale_without_the_loop);
+    tcase_add_test(tcase, r12_stale_without_the_loop);
     tcase_add_test(tcase, ready_says_why_not);
-    tcase_add_test(tcase, admin_paths_stand_on_the_admin_address);
-    tcase_add_test(tcase, other_hosts_are_421);
+    tcase_add_test(tcase, x15_admin_paths_stand_on_the_admin_address);
+    tcase_add_test(tcase, x13_other_hosts_are_421);
     tcase_add_test(tcase, wanted_for_five_seconds);
     tcase_add_test(tcase, counters_count);
 }

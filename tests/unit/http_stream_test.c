@@ -232,7 +232,7 @@ END_TEST
 
 /* Changes, newcomers, hang-ups and resets all at once, for the thread sanitizer; who stays to the
  * end has the last pool. */
-START_TEST(all_at_once)
+START_TEST(r62_all_at_once)
 {
     enum { FDS = 40 };
     static const char text[] = "GET /events/web HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -279,7 +279,7 @@ Suite *stream_suite(void)
     tcase_add_test(tcase, calm_but_for_a_comment_every_15_s);
     tcase_add_test(tcase, a_stop_ends_it);
     tcase_add_test(tcase, a_stop_with_a_stalled_reader);
-    tcase_add_test(tcase, all_at_once);
+    tcase_add_test(tcase, r62_all_at_once);
     suite_add_tcase(suite, tcase);
     return suite;
 }

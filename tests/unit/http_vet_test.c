@@ -138,7 +138,7 @@ static void refuse(size_t index)
     ck_assert_int_eq(reply.status, 200);
 }
 
-START_TEST(refused_and_closed)
+START_TEST(x10_refused_and_closed)
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         refuse(i);
@@ -214,7 +214,7 @@ static void answer_odd(size_t index)
     close(fd);
 }
 
-START_TEST(odd_and_in_step)
+START_TEST(x10_odd_and_in_step)
 {
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         answer_odd(i);
@@ -292,9 +292,9 @@ Suite *vet_suite(void)
     TCase *tcase = tcase_create("raw");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, refused_and_closed);
+    tcase_add_test(tcase, x10_refused_and_closed);
     tcase_add_test(tcase, refused_byte_by_byte);
-    tcase_add_test(tcase, odd_and_in_step);
+    tcase_add_test(tcase, x10_odd_and_in_step);
     tcase_add_test(tcase, header_sizes);
     tcase_add_test(tcase, mutated);
     suite_add_tcase(suite, tcase);

@@ -123,7 +123,7 @@ static bool polls_become(uint64_t n)
     return polls_now() == n;
 }
 
-START_TEST(another_pool_is_answered_at_once)
+START_TEST(r60_another_pool_is_answered_at_once)
 {
     static const char *const stamps[] = {
         "stamp=1796000000000.bff-1.16",
@@ -198,7 +198,7 @@ START_TEST(a_change_wakes_it)
 END_TEST
 
 /* What does not change its pool wakes nobody. */
-START_TEST(what_it_does_not_wait_for_leaves_it_asleep)
+START_TEST(r62_what_it_does_not_wait_for_leaves_it_asleep)
 {
     start();
     int fd = ask("wait=30s&" SAME, "");
@@ -268,7 +268,7 @@ START_TEST(places_are_limited_and_given_back)
 END_TEST
 
 /* 500 clients reset in the middle: nothing of them is left. */
-START_TEST(resets_leave_nothing)
+START_TEST(r66_resets_leave_nothing)
 {
     struct linger drop = {.l_onoff = 1};
     start();
@@ -341,13 +341,13 @@ Suite *wait_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, words_that_are_read);
     tcase_add_test(tcase, words_that_are_refused);
-    tcase_add_test(tcase, another_pool_is_answered_at_once);
+    tcase_add_test(tcase, r60_another_pool_is_answered_at_once);
     tcase_add_test(tcase, no_change_is_a_304_when_time_is_over);
     tcase_add_test(tcase, a_change_wakes_it);
-    tcase_add_test(tcase, what_it_does_not_wait_for_leaves_it_asleep);
+    tcase_add_test(tcase, r62_what_it_does_not_wait_for_leaves_it_asleep);
     tcase_add_test(tcase, what_cannot_be_read_is_a_400);
     tcase_add_test(tcase, places_are_limited_and_given_back);
-    tcase_add_test(tcase, resets_leave_nothing);
+    tcase_add_test(tcase, r66_resets_leave_nothing);
     tcase_add_test(tcase, a_stop_answers_it);
     tcase_add_test(tcase, a_stop_without_a_word_before);
     suite_add_tcase(suite, tcase);

@@ -160,7 +160,7 @@ START_TEST(every_event)
 }
 END_TEST
 
-START_TEST(one_line_a_cause)
+START_TEST(x17_one_line_a_cause)
 {
     struct glbp_log_limit limit = {0};
     uint64_t held = 99;
@@ -278,7 +278,7 @@ static void log_lines(int from, int n)
 }
 
 /* Nobody reads: the caller goes on, and what was dropped is counted to the last line. */
-START_TEST(blocked_pipe)
+START_TEST(r33_blocked_pipe)
 {
     uint64_t begun_ms;
     pthread_t reader;
@@ -397,10 +397,10 @@ int main(void)
     tcase_add_test(tcase, event_as_text);
     tcase_add_test(tcase, event_as_json);
     tcase_add_test(tcase, every_event);
-    tcase_add_test(tcase, one_line_a_cause);
+    tcase_add_test(tcase, x17_one_line_a_cause);
     tcase_add_test(tcase, levels);
     tcase_add_test(tcase, journald);
-    tcase_add_test(tcase, blocked_pipe);
+    tcase_add_test(tcase, r33_blocked_pipe);
     tcase_add_test(tcase, pipe_blocked_for_ever);
     tcase_add_test(tcase, reader_gone);
     tcase_add_test(tcase, shared_non_blocking_pipe);

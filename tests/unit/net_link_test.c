@@ -108,7 +108,7 @@ static void hear_self(void)
     rig_until(5000, node->heard == before + 1);
 }
 
-START_TEST(a_link_that_flaps_is_joined_again) /* */
+START_TEST(r34_a_link_that_flaps_is_joined_again) /* */
 {
     unsigned long reopened = 0;
     struct glbp_net_counters counters;
@@ -131,7 +131,7 @@ START_TEST(a_link_that_flaps_is_joined_again) /* R-34 */
 }
 END_TEST
 
-START_TEST(an_interface_made_anew_is_joined_again)
+START_TEST(r34_an_interface_made_anew_is_joined_again)
 {
     ip("addr add 10.9.0.1/24 dev d0");
     ip("link set d0 up");
@@ -167,7 +167,7 @@ START_TEST(a_link_that_was_down_for_a_moment_is_joined_again)
 }
 END_TEST
 
-START_TEST(without_an_address_there_is_no_link_until_it_comes) /* */
+START_TEST(r35_r36_without_an_address_there_is_no_link_until_it_comes) /* */
 {
     ip("link set d0 up");
     start(NULL, "d0");
@@ -183,7 +183,7 @@ START_TEST(without_an_address_there_is_no_link_until_it_comes) /* R-35, R-36 */
 }
 END_TEST
 
-START_TEST(an_address_listened_on_is_waited_for)
+START_TEST(r35_r37_an_address_listened_on_is_waited_for)
 {
     node_init(node, "10.9.0.1");
     node_peer(node, "10.9.0.2");
@@ -225,7 +225,7 @@ START_TEST(another_address_is_told)
 }
 END_TEST
 
-START_TEST(loopback_and_bridges_are_no_refuge) /* */
+START_TEST(r36_loopback_and_bridges_are_no_refuge) /* */
 {
     ip("addr add 10.9.0.1/24 dev d0");
     ip("link set d0 up");
@@ -262,7 +262,7 @@ START_TEST(with_nothing_but_loopback_an_agent_runs_alone_until_an_address_comes)
 }
 END_TEST
 
-START_TEST(only_the_configured_interface_is_heard_and_used) /* */
+START_TEST(r39_r40_only_the_configured_interface_is_heard_and_used) /* */
 {
     add_wire("d1");
     ip("addr add 10.9.0.1/24 dev d0");
@@ -314,7 +314,7 @@ START_TEST(sending_to_nobody_for_a_hello_is_cut_off)
 }
 END_TEST
 
-START_TEST(ipv6_multicast_on_a_named_interface) /* */
+START_TEST(r38_ipv6_multicast_on_a_named_interface) /* */
 {
     ip("link set d0 up");
     node_init(node, "::");
@@ -428,17 +428,17 @@ Suite *net_link_suite(void)
     }
     tcase_add_checked_fixture(tcase, open_namespace, close_namespace);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, a_link_that_flaps_is_joined_again);
-    tcase_add_test(tcase, an_interface_made_anew_is_joined_again);
+    tcase_add_test(tcase, r34_a_link_that_flaps_is_joined_again);
+    tcase_add_test(tcase, r34_an_interface_made_anew_is_joined_again);
     tcase_add_test(tcase, a_link_that_was_down_for_a_moment_is_joined_again);
-    tcase_add_test(tcase, without_an_address_there_is_no_link_until_it_comes);
-    tcase_add_test(tcase, an_address_listened_on_is_waited_for);
+    tcase_add_test(tcase, r35_r36_without_an_address_there_is_no_link_until_it_comes);
+    tcase_add_test(tcase, r35_r37_an_address_listened_on_is_waited_for);
     tcase_add_test(tcase, another_address_is_told);
-    tcase_add_test(tcase, loopback_and_bridges_are_no_refuge);
+    tcase_add_test(tcase, r36_loopback_and_bridges_are_no_refuge);
     tcase_add_test(tcase, with_nothing_but_loopback_an_agent_runs_alone_until_an_address_comes);
-    tcase_add_test(tcase, only_the_configured_interface_is_heard_and_used);
+    tcase_add_test(tcase, r39_r40_only_the_configured_interface_is_heard_and_used);
     tcase_add_test(tcase, sending_to_nobody_for_a_hello_is_cut_off);
-    tcase_add_test(tcase, ipv6_multicast_on_a_named_interface);
+    tcase_add_test(tcase, r38_ipv6_multicast_on_a_named_interface);
     tcase_add_test(tcase, an_address_behind_translation_needs_only_a_way_out);
     tcase_add_test(tcase, a_wire_that_is_cut_and_mended);
     suite_add_tcase(suite, tcase);

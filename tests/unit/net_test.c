@@ -142,7 +142,7 @@ START_TEST(nobody_can_share_the_port_of_a_running_agent)
 }
 END_TEST
 
-START_TEST(odd_lengths)
+START_TEST(r42_odd_lengths)
 {
     static const uint8_t big[9000];
     int fd;
@@ -163,7 +163,7 @@ START_TEST(odd_lengths)
 }
 END_TEST
 
-START_TEST(a_closed_port_costs_nothing_and_the_others_are_served)
+START_TEST(r41_a_closed_port_costs_nothing_and_the_others_are_served)
 {
     uint64_t cpu_us;
 
@@ -186,7 +186,7 @@ START_TEST(a_closed_port_costs_nothing_and_the_others_are_served)
 }
 END_TEST
 
-START_TEST(a_drain_reads_what_waits_in_bounded_steps)
+START_TEST(x6_a_drain_reads_what_waits_in_bounded_steps)
 {
     static const uint8_t bytes[100];
     unsigned steps = 0;
@@ -248,7 +248,7 @@ static void start_multicast(size_t n)
     rig_until(5000, nodes[n - 1].links == 1);
 }
 
-START_TEST(agents_of_one_host_hear_each_other_and_themselves_once)
+START_TEST(r21_r39_agents_of_one_host_hear_each_other_and_themselves_once)
 {
     struct glbp_addr from = net_addr("127.0.0.2", net_port());
 
@@ -344,11 +344,11 @@ Suite *net_suite(void)
     tcase_add_test(tcase, ipv6_likewise);
     tcase_add_loop_test(tcase, a_port_in_use_is_an_error_at_once, 0, 2);
     tcase_add_test(tcase, nobody_can_share_the_port_of_a_running_agent);
-    tcase_add_test(tcase, odd_lengths);
-    tcase_add_test(tcase, a_closed_port_costs_nothing_and_the_others_are_served);
-    tcase_add_test(tcase, a_drain_reads_what_waits_in_bounded_steps);
+    tcase_add_test(tcase, r42_odd_lengths);
+    tcase_add_test(tcase, r41_a_closed_port_costs_nothing_and_the_others_are_served);
+    tcase_add_test(tcase, x6_a_drain_reads_what_waits_in_bounded_steps);
     tcase_add_loop_test(tcase, callbacks_may_call_everything, 0, 2);
-    tcase_add_test(tcase, agents_of_one_host_hear_each_other_and_themselves_once);
+    tcase_add_test(tcase, r21_r39_agents_of_one_host_hear_each_other_and_themselves_once);
     tcase_add_test(tcase, another_group_is_another_world);
     tcase_add_test(tcase, without_an_interface_multicast_lives_on_that_of_the_own_address);
     tcase_add_test(tcase, the_subnet_of_the_multicast_interface_is_known);

@@ -128,7 +128,7 @@ START_TEST(a_reload_keeps_answers_by_name)
 }
 END_TEST
 
-START_TEST(zones_become_scopes)
+START_TEST(r38_zones_become_scopes)
 {
     static const char *const hosts[] = {"fe80::1%lo", "fe80::2%nowhere"};
 
@@ -174,7 +174,7 @@ static void start_three(void)
     rig_until(5000, nodes[0].links == 1 && nodes[1].links == 1 && nodes[2].links == 1);
 }
 
-START_TEST(names_bring_the_mesh_up_when_they_resolve)
+START_TEST(r19_r21_names_bring_the_mesh_up_when_they_resolve)
 {
     struct glbp_addr answer[] = {net_addr("127.0.0.2", 0), net_addr("127.0.0.1", 0)};
     struct glbp_addr member = net_addr("127.0.0.3", net_port());
@@ -194,7 +194,7 @@ START_TEST(names_bring_the_mesh_up_when_they_resolve)
 }
 END_TEST
 
-START_TEST(no_peers_is_said_once_and_is_no_multicast) /* */
+START_TEST(r43_no_peers_is_said_once_and_is_no_multicast) /* */
 {
     unsigned lines;
 
@@ -255,13 +255,13 @@ Suite *net_unicast_suite(void)
     tcase_add_test(pure, members_alone_make_no_set);
     tcase_add_test(pure, an_answer_replaces_the_one_before);
     tcase_add_test(pure, a_reload_keeps_answers_by_name);
-    tcase_add_test(pure, zones_become_scopes);
+    tcase_add_test(pure, r38_zones_become_scopes);
     tcase_add_test(pure, learning_the_same_again_is_told);
     suite_add_tcase(suite, pure);
     tcase_add_checked_fixture(net, open_loop, close_loop);
     tcase_set_timeout(net, 30);
-    tcase_add_test(net, names_bring_the_mesh_up_when_they_resolve);
-    tcase_add_loop_test(net, no_peers_is_said_once_and_is_no_multicast, 0, 3);
+    tcase_add_test(net, r19_r21_names_bring_the_mesh_up_when_they_resolve);
+    tcase_add_loop_test(net, r43_no_peers_is_said_once_and_is_no_multicast, 0, 3);
     tcase_add_test(net, a_reload_changes_peers_and_multicast);
     suite_add_tcase(suite, net);
     return suite;

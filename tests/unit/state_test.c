@@ -402,7 +402,7 @@ END_TEST
 
 /* A disk that never answers (a FIFO without a reader stands for it) delays neither a put, nor a
  * look at the status, nor, for more than a second, the end. */
-START_TEST(hung_disk)
+START_TEST(r33_hung_disk)
 {
     struct glbp_state_store *store;
     struct glbp_state_status status;
@@ -467,7 +467,7 @@ int main(void)
     tcase_add_loop_test(tcase, damaged_file, 0, 8);
     tcase_add_test(tcase, directory_that_is_none);
     tcase_add_test(tcase, full_and_read_only_disk);
-    tcase_add_test(tcase, hung_disk);
+    tcase_add_test(tcase, r33_hung_disk);
     tcase_add_test(tcase, newest_wins);
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, state_file_tests());

@@ -125,7 +125,7 @@ START_TEST(an_unsigned_header_is_zero)
 }
 END_TEST
 
-START_TEST(every_flipped_bit_is_refused)
+START_TEST(x1_every_flipped_bit_is_refused)
 {
     struct glbp_key key = key_of(1);
     struct glbp_keychain *chain = chain_of("shop", GLBP_AUTH_ENFORCE, &key, 1);
@@ -149,7 +149,7 @@ START_TEST(every_flipped_bit_is_refused)
 }
 END_TEST
 
-START_TEST(every_truncation_is_refused)
+START_TEST(x1_x7_every_truncation_is_refused)
 {
     struct glbp_key key = key_of(1);
     struct glbp_keychain *chain = chain_of("shop", GLBP_AUTH_ENFORCE, &key, 1);
@@ -205,7 +205,7 @@ START_TEST(the_cheapest_check_comes_first)
 }
 END_TEST
 
-START_TEST(another_key_or_label_does_not_open)
+START_TEST(x1_r45_another_key_or_label_does_not_open)
 {
     struct glbp_key key = key_of(1), other = key_of(1);
     struct glbp_keychain *chain = chain_of("shop", GLBP_AUTH_ENFORCE, &key, 1), *another;
@@ -232,7 +232,7 @@ START_TEST(another_key_or_label_does_not_open)
 }
 END_TEST
 
-START_TEST(modes_differ_in_what_is_unsigned)
+START_TEST(x9_modes_differ_in_what_is_unsigned)
 {
     static const struct {
         enum glbp_auth_mode mode;
@@ -341,7 +341,7 @@ START_TEST(a_key_is_valid_from_until)
 }
 END_TEST
 
-START_TEST(a_rotation_has_no_gap)
+START_TEST(r70_x9_a_rotation_has_no_gap)
 {
     const struct glbp_key keys[] = {
         windowed(1, 10, 50, 10, 40),
@@ -439,7 +439,7 @@ START_TEST(a_chain_refuses_what_makes_none)
 }
 END_TEST
 
-START_TEST(no_byte_of_a_key_stays_in_the_chain)
+START_TEST(x8_no_byte_of_a_key_stays_in_the_chain)
 {
     struct glbp_key key = key_of(9);
     struct glbp_keychain *chain = chain_of("shop", GLBP_AUTH_ENFORCE, &key, 1);
@@ -460,19 +460,19 @@ Suite *envelope_suite(void)
     tcase_add_test(tcase, what_is_sealed_is_opened);
     tcase_add_test(tcase, the_mac_is_hmac_sha_256);
     tcase_add_test(tcase, an_unsigned_header_is_zero);
-    tcase_add_test(tcase, every_flipped_bit_is_refused);
-    tcase_add_test(tcase, every_truncation_is_refused);
+    tcase_add_test(tcase, x1_every_flipped_bit_is_refused);
+    tcase_add_test(tcase, x1_x7_every_truncation_is_refused);
     tcase_add_test(tcase, a_datagram_has_a_greatest_length);
     tcase_add_test(tcase, the_cheapest_check_comes_first);
-    tcase_add_test(tcase, another_key_or_label_does_not_open);
-    tcase_add_test(tcase, modes_differ_in_what_is_unsigned);
+    tcase_add_test(tcase, x1_r45_another_key_or_label_does_not_open);
+    tcase_add_test(tcase, x9_modes_differ_in_what_is_unsigned);
     tcase_add_test(tcase, a_key_is_valid_from_until);
-    tcase_add_test(tcase, a_rotation_has_no_gap);
+    tcase_add_test(tcase, r70_x9_a_rotation_has_no_gap);
     tcase_add_test(tcase, the_key_that_was_valid_last_goes_on_being_used);
     tcase_add_test(tcase, what_is_sent_for_want_of_a_key_is_accepted);
     tcase_add_test(tcase, of_several_keys_the_lowest_id_sends);
     tcase_add_test(tcase, a_chain_refuses_what_makes_none);
-    tcase_add_test(tcase, no_byte_of_a_key_stays_in_the_chain);
+    tcase_add_test(tcase, x8_no_byte_of_a_key_stays_in_the_chain);
     suite_add_tcase(suite, tcase);
     return suite;
 }

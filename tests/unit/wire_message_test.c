@@ -279,7 +279,7 @@ START_TEST(packing_ends_where_the_buffer_ends)
 }
 END_TEST
 
-START_TEST(no_part_of_a_packet_is_taken_for_it)
+START_TEST(x7_no_part_of_a_packet_is_taken_for_it)
 {
     static struct glbp_message sent;
     uint64_t state = 7;
@@ -297,7 +297,7 @@ START_TEST(no_part_of_a_packet_is_taken_for_it)
 END_TEST
 
 /* Nothing to expect but that AddressSanitizer is silent, and that what was taken can be packed. */
-START_TEST(damaged_packets_do_no_harm)
+START_TEST(r67_x7_damaged_packets_do_no_harm)
 {
     static struct glbp_message sent;
     static uint8_t again[4 * GLBP_DATAGRAM_MAX];
@@ -343,8 +343,8 @@ Suite *message_suite(void)
     tcase_add_test(tcase, what_is_packed_is_read_again);
     tcase_add_test(tcase, the_largest_items_are_as_large_as_said);
     tcase_add_test(tcase, packing_ends_where_the_buffer_ends);
-    tcase_add_test(tcase, no_part_of_a_packet_is_taken_for_it);
-    tcase_add_test(tcase, damaged_packets_do_no_harm);
+    tcase_add_test(tcase, x7_no_part_of_a_packet_is_taken_for_it);
+    tcase_add_test(tcase, r67_x7_damaged_packets_do_no_harm);
     suite_add_tcase(suite, tcase);
     return suite;
 }

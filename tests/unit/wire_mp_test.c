@@ -127,7 +127,7 @@ static const struct {
     {"", 0, GLBP_REJECT_TRUNCATED},
 };
 
-START_TEST(a_string_has_four_encodings)
+START_TEST(r68_a_string_has_four_encodings)
 {
     for (size_t i = 0; i < ROWS(strings); i++) {
         const char *text = strings[i].text, *str = NULL;
@@ -166,7 +166,7 @@ static const struct {
     {"c0", 0, GLBP_REJECT_TYPE},
 };
 
-START_TEST(an_array_claims_no_more_than_remains)
+START_TEST(r68_an_array_claims_no_more_than_remains)
 {
     for (size_t i = 0; i < ROWS(arrays); i++) {
         const char *text = arrays[i].text;
@@ -204,7 +204,7 @@ static const struct {
     {"90", 0, GLBP_REJECT_TYPE},
 };
 
-START_TEST(a_map_claims_no_more_than_remains)
+START_TEST(r68_a_map_claims_no_more_than_remains)
 {
     for (size_t i = 0; i < ROWS(maps); i++) {
         const char *text = maps[i].text;
@@ -439,10 +439,10 @@ Suite *mp_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, an_integer_has_many_encodings);
     tcase_add_test(tcase, an_integer_has_bounds);
-    tcase_add_test(tcase, a_string_has_four_encodings);
-    tcase_add_test(tcase, an_array_claims_no_more_than_remains);
+    tcase_add_test(tcase, r68_a_string_has_four_encodings);
+    tcase_add_test(tcase, r68_an_array_claims_no_more_than_remains);
     tcase_add_test(tcase, an_array_too_short_is_of_the_wrong_type);
-    tcase_add_test(tcase, a_map_claims_no_more_than_remains);
+    tcase_add_test(tcase, r68_a_map_claims_no_more_than_remains);
     tcase_add_test(tcase, the_first_fault_sticks);
     tcase_add_test(tcase, any_value_is_skipped_whole);
     tcase_add_test(tcase, skipping_agrees_with_msgpack_c);

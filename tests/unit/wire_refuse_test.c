@@ -229,7 +229,7 @@ static const struct {
     {100, "18 d9 ff 00", GLBP_REJECT_TRUNCATED},
 };
 
-START_TEST(each_value_has_its_type_and_range)
+START_TEST(x5_each_value_has_its_type_and_range)
 {
     for (size_t i = 0; i < ROWS(changes); i++)
         assert_reason(read_changed(packet_hello, changes[i].key, changes[i].text),
@@ -298,7 +298,7 @@ Suite *refuse_suite(void)
 
     tcase_add_test(tcase, a_missing_required_key_is_refused);
     tcase_add_test(tcase, only_an_active_must_follow);
-    tcase_add_test(tcase, each_value_has_its_type_and_range);
+    tcase_add_test(tcase, x5_each_value_has_its_type_and_range);
     tcase_add_test(tcase, a_resign_carries_no_more_than_five_keys);
     tcase_add_test(tcase, the_payload_is_one_map_and_nothing_else);
     tcase_add_test(tcase, a_payload_longer_than_a_datagram_is_refused);

@@ -295,7 +295,7 @@ START_TEST(no_time_is_gone_before_the_table_is_dated)
 }
 END_TEST
 
-START_TEST(no_part_of_a_slice_is_taken_for_it)
+START_TEST(x7_no_part_of_a_slice_is_taken_for_it)
 {
     size_t len = packet_build(SLICE, PACKET_AS_IS, "", buf, sizeof buf);
 
@@ -304,7 +304,7 @@ START_TEST(no_part_of_a_slice_is_taken_for_it)
 }
 END_TEST
 
-START_TEST(damaged_slices_do_no_harm)
+START_TEST(r67_x7_damaged_slices_do_no_harm)
 {
     static struct glbp_message sent;
     uint64_t state = 16;
@@ -341,8 +341,8 @@ Suite *slice_suite(void)
     tcase_add_test(tcase, the_longest_entry_fits);
     tcase_add_test(tcase, a_slice_ends_where_the_buffer_ends);
     tcase_add_test(tcase, no_time_is_gone_before_the_table_is_dated);
-    tcase_add_test(tcase, no_part_of_a_slice_is_taken_for_it);
-    tcase_add_test(tcase, damaged_slices_do_no_harm);
+    tcase_add_test(tcase, x7_no_part_of_a_slice_is_taken_for_it);
+    tcase_add_test(tcase, r67_x7_damaged_slices_do_no_harm);
     suite_add_tcase(suite, tcase);
     return suite;
 }
