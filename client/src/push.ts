@@ -40,8 +40,9 @@ export class Push {
     if (this.#running) return
     this.#running = true
     this.#failures = 0
-    this.#unlisten = this.#core.on('pool', () => this.#check())
-    this.#next()
+    // Its first table comes by polling, which asks several agents.
+    this.#unlisten = this.#core.on('pool', () => (this.#agent ? this.#check() : this.#next()))
+    if (this.#follower.kept) this.#next()
   }
 
   stop(): void {

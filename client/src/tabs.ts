@@ -2,48 +2,39 @@ import type { Core } from './glbp.js'
 
 /** A tab that leads and says nothing for so many intervals is not waited for. */
 const SILENCE = 2.5
-const HELLO_MS = 5000
-const GONE_MS = 3 * HELLO_MS
 
 export interface TabsEvents {
   /** What a probe of another tab has found. */
   probe(result: unknown): void
   /** What another tab was served. */
   pool(value: unknown): void
+  /** This tab is to listen to an agent's stream, or no more. */
   lead(leading: boolean): void
 }
 
 /**
- * The tabs of one browser that follow the same agents: one of them asks, and tells the others. A lock says which; it
- * is held only while the tab is seen, so that a frozen one never leads. Where there are no locks (pages of http), each
- * asks at an interval that grows with their number.
+ * The tabs of one browser that follow the same agents. Whoever asks tells the others, who put off their own question for
+ * as long: together they ask as often as one. A lock says who asks first, the leader; it is held only while that tab is
+ * seen, so that a frozen one never leads. Where there are no locks (pages of http) it is whose turn comes first.
  */
 export class Tabs {
   leading = false
   readonly #core: Core
   readonly #on: TabsEvents
   readonly #name: string
-  readonly #id: string
-  /** When each of the others was last heard. */
-  readonly #others = new Map<string, number>()
   #channel: BroadcastChannel | undefined
   #leave: AbortController | undefined
-  #cancelHello: (() => void) | undefined
 
   constructor(core: Core, on: TabsEvents) {
-    const { env, options } = core
+    const { options } = core
     this.#core = core
     this.#on = on
     this.#name = `glbp ${[...(options.agents ?? []), ...(options.gateways ?? [])].map((one) => JSON.stringify(one))}`
-    this.#id = env.random().toString(36).slice(2)
   }
 
   /** How many times slower than alone this tab asks. */
   pace(): number {
-    if (!this.#channel || this.leading) return 1
-    if (this.#locks) return SILENCE
-    const since = this.#core.env.now() - GONE_MS
-    return 1 + [...this.#others.values()].filter((at) => at > since).length
+    return !this.#channel || this.leading || !this.#locks ? 1 : SILENCE
   }
 
   join(): void {
@@ -51,32 +42,28 @@ export class Tabs {
     const leave = (this.#leave = new AbortController())
     this.#channel = this.#open()
     const locks = this.#locks
-    if (!this.#channel || !locks) {
-      this.#greet()
-      this.#on.lead(true)
-      return
-    }
+    if (!this.#channel) return this.#lead(true)
+    // A stream in each tab would use up the connections that a browser opens to one agent: without locks there is none.
+    if (!locks) return
     const hold = (): Promise<void> => {
       this.#lead(true)
       return new Promise((resolve) => leave.signal.addEventListener('abort', () => resolve(), { once: true }))
     }
     locks.request(this.#name, { signal: leave.signal }, () => (leave.signal.aborted ? undefined : hold()))
-      .catch(() => undefined)
+      .catch(() => leave.signal.aborted || this.#lead(true))
   }
 
   leave(): void {
     this.#lead(false)
-    this.#cancelHello?.()
     this.#leave?.abort()
     this.#leave = undefined
     this.#channel?.close()
     this.#channel = undefined
-    this.#others.clear()
   }
 
   tell(message: { probe?: unknown; pool?: unknown }): void {
     try {
-      this.#channel?.postMessage({ ...message, from: this.#id })
+      this.#channel?.postMessage(message)
     } catch {
       // Closed by the browser; this tab goes on by itself.
     }
@@ -99,17 +86,9 @@ export class Tabs {
   }
 
   #hear(data: unknown): void {
-    const { from, probe, pool } = Object(data) as { from?: unknown; probe?: unknown; pool?: unknown }
-    if (typeof from !== 'string') return
-    this.#others.set(from, this.#core.env.now())
+    const { probe, pool } = Object(data) as { probe?: unknown; pool?: unknown }
     if (probe) this.#on.probe(probe)
     if (pool) this.#on.pool(pool)
-  }
-
-  /** Without locks the tabs count each other. */
-  #greet(): void {
-    this.tell({})
-    this.#cancelHello = this.#core.env.after(HELLO_MS, () => this.#greet())
   }
 
   #lead(leading: boolean): void {

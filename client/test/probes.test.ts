@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGlbp, type Glbp, type GlbpOptions } from '../src/index.js'
-import { cluster, pool, World } from './world.js'
+import { cluster, fakePage, pool, World } from './world.js'
 
 let glbp: Glbp | undefined
 afterEach(() => {
@@ -16,17 +16,6 @@ async function begin(world: World, more: Partial<GlbpOptions> = {}) {
 const probes = (world: World, k: number) =>
   world.calls.filter(({ origin, path }) => origin === `http://g${k}` && path === '/health')
 const alive = () => glbp!.gateways.map((gateway) => gateway.alive)
-
-/** A document and a window that can be told what happens. */
-function fakePage() {
-  const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-  const window = Object.assign(new EventTarget(), { location: { protocol: 'http:' } })
-  const show = (state: string) => {
-    document.visibilityState = state
-    document.dispatchEvent(new Event('visibilitychange'))
-  }
-  return { page: { document, window } as never, window, document, show }
-}
 
 describe('probes', () => {
   it('are HEADs without headers, each 5 s ± 20 %', async () => {

@@ -22,6 +22,10 @@ export class World {
   /** Listeners that are on some signal given to fetch. */
   listeners = 0
   page: Env['page']
+  /** The tabs' browser; undefined: one without channels and locks. */
+  browser: Browser | undefined
+  /** Streams of events that were opened. */
+  readonly streams: FakeStream[] = []
   #seed: number
 
   constructor(seed = 1) {
@@ -39,6 +43,16 @@ export class World {
       }),
       warn: (text) => this.warnings.push(text),
       page: this.page,
+      channel: (name) => {
+        if (!this.browser) throw new ReferenceError('BroadcastChannel is not defined')
+        return this.browser.channel(name)
+      },
+      locks: this.browser?.locks,
+      events: (url) => {
+        const stream = new FakeStream(url)
+        this.streams.push(stream)
+        return stream as unknown as EventSource
+      },
     }
   }
 
@@ -78,7 +92,7 @@ export class World {
         if (answer === 'down') return reject(new TypeError('Failed to fetch'))
         const { status = 200, body = '', headers = {} } = answer
         const text = typeof body === 'string' ? body : JSON.stringify(body)
-        resolve(new Response(method === 'HEAD' || status === 204 ? null : text, { status, headers }))
+        resolve(new Response(method === 'HEAD' || status === 204 || status === 304 ? null : text, { status, headers }))
       }, answer === 'down' ? 1 : (answer.ms ?? 2))
       const onAbort = () => {
         done()
@@ -113,4 +127,75 @@ export function pool(more: Partial<Pool> & { weights?: number[]; urls?: string[]
 export function cluster(world: World, served: () => Pool = () => pool(), gateways = 3): void {
   for (let k = 1; k <= 3; k++) world.hosts.set(`http://a${k}`, () => ({ body: served() }))
   for (let k = 1; k <= gateways; k++) world.hosts.set(`http://g${k}`, { body: `g${k}` })
+}
+
+/** A document and a window that can be told what happens. */
+export function fakePage(origin = 'http://page') {
+  const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
+  const window = Object.assign(new EventTarget(), { location: { protocol: 'http:', origin } })
+  const show = (state: string) => {
+    document.visibilityState = state
+    document.dispatchEvent(new Event('visibilitychange'))
+  }
+  return { page: { document, window } as never, window, document, show }
+}
+
+/** What the tabs of one browser share. */
+export class Browser {
+  readonly open = new Set<{ name: string; onmessage: ((event: { data: unknown }) => void) | null }>()
+  readonly #queues = new Map<string, Promise<unknown>>()
+  locks: Env['locks']
+
+  constructor(locks = true) {
+    const request = (name: string, { signal }: LockOptions, run: () => unknown) => {
+      const before = this.#queues.get(name) ?? Promise.resolve()
+      const mine = before.then(() => {
+        if (signal?.aborted) throw signal.reason
+        return run()
+      })
+      this.#queues.set(name, mine.catch(() => undefined))
+      return mine
+    }
+    this.locks = locks ? ({ request } as never) : undefined
+  }
+
+  channel(name: string): BroadcastChannel {
+    const own = {
+      name,
+      onmessage: null as ((event: { data: unknown }) => void) | null,
+      postMessage: (message: unknown) => {
+        const data = structuredClone(message)
+        for (const other of this.open) {
+          if (other !== own && other.name === name) queueMicrotask(() => this.open.has(other) && other.onmessage?.({ data }))
+        }
+      },
+      close: () => this.open.delete(own),
+    }
+    this.open.add(own)
+    return own as unknown as BroadcastChannel
+  }
+}
+
+/** An EventSource that does what a test says. */
+export class FakeStream extends EventTarget {
+  readyState = 0
+
+  constructor(readonly url: string) {
+    super()
+  }
+
+  send(value: unknown): void {
+    this.readyState = 1
+    this.dispatchEvent(Object.assign(new Event('pool'), { data: typeof value === 'string' ? value : JSON.stringify(value) }))
+  }
+
+  /** @param good whether it has closed for good, as after 503. */
+  break(good: boolean): void {
+    this.readyState = good ? 2 : 0
+    this.dispatchEvent(new Event('error'))
+  }
+
+  close(): void {
+    this.readyState = 2
+  }
 }

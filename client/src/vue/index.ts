@@ -50,7 +50,16 @@ function share(glbp: Glbp): Shared {
 export function createGlbpPlugin(options: GlbpOptions | Glbp): Plugin {
   return {
     install(app: App) {
-      app.provide(glbpKey, share('pick' in options ? options : createGlbp(options)))
+      const shared = share('pick' in options ? options : createGlbp(options))
+      app.provide(glbpKey, shared)
+      if (typeof window === 'undefined') return
+      try {
+        // Bundlers take this out of what is built for production.
+        if (process.env.NODE_ENV !== 'production')
+          import('./devtools.js').then(({ addDevtools }) => addDevtools(app, shared.glbp)).catch(() => undefined)
+      } catch {
+        // Without a bundler there is no `process`, and no development to be seen.
+      }
     },
   }
 }
