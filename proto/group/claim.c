@@ -261,7 +261,8 @@ static void see_tie(struct glbp_group *group)
 {
     const struct glbp_stamp *held = &group->table.stamp;
     const struct glbp_claim *claim = &group->follow;
-    if (!claim->present || claim->term != held->term || claim->term != group->term_seen)
+    if (!claim->present || claim->term != held->term || claim->term != group->term_seen ||
+        claim->term == GLBP_TERM_MAX)
         return;
     bool own = strcmp(held->avg, group->node) == 0;
     if (own || (claim->node[0] != '\0' && strcmp(held->avg, claim->node) != 0))
