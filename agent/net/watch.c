@@ -13,8 +13,9 @@
 /* True if the message says that the watched interface lost something. */
 static bool tells_loss(const struct glbp_watch *watch, const struct nlmsghdr *msg)
 {
-    const struct ifinfomsg *link = NLMSG_DATA(msg);
-    const struct ifaddrmsg *addr = NLMSG_DATA(msg);
+    const void *body = (const char *)msg + NLMSG_HDRLEN; /* NLMSG_DATA() drops the const */
+    const struct ifinfomsg *link = body;
+    const struct ifaddrmsg *addr = body;
     const unsigned up = IFF_UP | IFF_RUNNING;
 
     switch (msg->nlmsg_type) {
