@@ -140,7 +140,9 @@ static json_t *parse(struct glbp_mistakes *mistakes)
         return NULL;
     }
     json = json_loadb(mistakes->text, mistakes->len, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL)
+    if (json == NULL && error.text[0] == '\0')
+        mistakes->no_memory = true; /* jansson could not begin */
+    else if (json == NULL)
         syntax_mistake(mistakes, &error);
     return json;
 }

@@ -18,13 +18,14 @@
 
 struct glbp_control {
     uv_pipe_t server;
-    uv_timer_t sweeper; /* runs while there are connections */
+    uv_timer_t sweeper; /* runs while there are connections, or a newcomer waits */
     struct glbp_control_options options;
     char *path;
     struct glbp_control_socket listener;
     struct glbp_control_ring ring;
     struct glbp_connection *connections;
     unsigned connections_n;
+    bool newcomer_waits; /* for memory: libuv listens no more until it is accepted */
     uint64_t last_token;
     bool closing;
     unsigned handles_n; /* not closed yet */
@@ -60,7 +61,7 @@ static void on_connection_closed(struct glbp_connection *connection)
     while (*link != connection)
         link = &(*link)->next;
     *link = connection->next;
-    if (--control->connections_n == 0 && !control->closing)
+    if (--control->connections_n == 0 && !control->closing && !control->newcomer_waits)
         uv_timer_stop(&control->sweeper);
     handle_is_closed(control);
 }
@@ -140,6 +141,8 @@ static void on_line(struct glbp_connection *connection, const char *text, size_t
     }
 }
 
+static void on_connection(uv_stream_t *server, int status);
+
 static void on_sweep(uv_timer_t *timer)
 {
     struct glbp_control *control = timer->data;
@@ -154,6 +157,8 @@ static void on_sweep(uv_timer_t *timer)
         else
             glbp_connection_hang_up(c);
     }
+    if (control->newcomer_waits)
+        on_connection((uv_stream_t *)&control->server, 0);
 }
 
 static void refuse_newcomer(struct glbp_connection *connection)
@@ -174,7 +179,10 @@ static void on_connection(uv_stream_t *server, int status)
 
     if (status != 0)
         return;
+    if (!uv_is_active((const uv_handle_t *)&control->sweeper))
+        uv_timer_start(&control->sweeper, on_sweep, sweep_ms, sweep_ms);
     connection = calloc(1, sizeof *connection);
+    control->newcomer_waits = connection == NULL;
     if (connection == NULL)
         return;
     connection->owner = control;
@@ -191,8 +199,6 @@ static void on_connection(uv_stream_t *server, int status)
     } else if (control->connections_n > GLBP_CONTROL_CONNECTIONS) {
         refuse_newcomer(connection);
     } else {
-        if (!uv_is_active((const uv_handle_t *)&control->sweeper))
-            uv_timer_start(&control->sweeper, on_sweep, sweep_ms, sweep_ms);
         glbp_connection_start(connection);
     }
 }

@@ -153,7 +153,8 @@ bool glbp_control_line_parse(const char *text, size_t len, struct glbp_control_l
     bool ok;
 
     if (root == NULL) {
-        snprintf(err, GLBP_CONTROL_ERROR_SIZE, "not JSON: %.120s", error.text);
+        snprintf(err, GLBP_CONTROL_ERROR_SIZE, "%s%.120s",
+                 error.text[0] == '\0' ? "out of memory" : "not JSON: ", error.text);
         return false;
     }
     ok = json_is_object(root);
