@@ -8,7 +8,7 @@ BUILD_PACKAGES=(
 )
 # shellcheck disable=SC2034
 TEST_PACKAGES=(
-    check clang-format-14 clang-tidy-14 cppcheck shellcheck gcovr
+    check clang-14 libclang-rt-14-dev llvm-14 gcc-multilib qemu-user clang-format-14 clang-tidy-14 cppcheck shellcheck gcovr
     nodejs iproute2 nftables procps curl openssl libfaketime
 )
 # shellcheck disable=SC2034
