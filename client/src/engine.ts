@@ -115,7 +115,7 @@ export class Engine {
     this.#prober.start()
     if (this.#tabs) this.#tabs.join()
     else if (this.#core.env.page) this.#meet()
-    else this.#listen(true)
+    else this.#lead(true)
   }
 
   #sleep(): void {
@@ -133,15 +133,19 @@ export class Engine {
       this.#tabs ??= new Tabs(this.#core, {
         probe: (result) => this.#prober.hear(result),
         pool: (value) => this.#follower.hear(value),
-        lead: (leading) => this.#listen(leading),
+        lead: (leading) => this.#lead(leading),
       })
       if (this.#awake) this.#tabs.join()
-    }).catch(() => this.#listen(true))
+    }).catch(() => this.#lead(true))
   }
 
-  /** News are pushed to one tab only. */
-  #listen(leading: boolean): void {
+  /** Who leads asks at its own pace, and is the only one that news are pushed to. */
+  #lead(leading: boolean): void {
     const { follow = 'poll' } = this.#core.options
+    if (this.#awake) {
+      this.#follower.plan()
+      this.#prober.plan()
+    }
     if (!leading || follow === 'poll') return this.#push?.stop()
     import('./push.js').then(({ Push }) => {
       this.#push ??= new Push(this.#core, this.#follower, follow)

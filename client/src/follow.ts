@@ -85,7 +85,7 @@ export class Follower {
       const served = this.#read(value, agent)
       if (served.doubtful) return this.poll()
       this.#take([served])
-      this.#putOff()
+      this.plan()
     } catch (error) {
       this.#tell(`${agent}: ${(error as Error).message}`)
     }
@@ -97,13 +97,14 @@ export class Follower {
     try {
       const pool = this.#acceptor.poll([parsePool(value, this.#core.rules)], this.#core.env.now())
       if (pool) this.#core.use(pool)
-      this.#putOff()
+      this.plan()
     } catch {
       // That tab has told it.
     }
   }
 
-  #putOff(): void {
+  /** The next poll is an interval from now. */
+  plan(): void {
     if (this.#abort || !this.#running) return
     this.#cancel?.()
     this.#plan(true)

@@ -4,9 +4,10 @@ import { bareUrl } from './url.js'
 
 const LOOK_AGAIN_MS = 60_000
 const ANSWER_MS = 2000
-/** How soon another layer's retry follows: ky waits 300 ms and 600 ms, ofetch and axios-retry not at all. */
-const RETRY_MS = 1000
-const RETRIES_TO_TELL = 2
+/** ky waits 0.3 s before its first retry, and passes a Request. */
+const KY_FROM_MS = 250
+const KY_TO_MS = 450
+const KEPT_MAX = 100
 
 /** Words for the developer about what a browser does not tell. */
 export class Hints {
@@ -14,7 +15,7 @@ export class Hints {
   readonly #looked = new Map<string, number>()
   /** When the last failure of each request ended. */
   readonly #failures = new Map<string, number>()
-  #retries = 0
+  readonly #told = new Set<string>()
 
   constructor(env: Env) {
     this.#env = env
@@ -44,15 +45,23 @@ export class Hints {
         + `"Access-Control-Allow-Origin: ${origin}" with every answer, that of ${new URL(url).pathname} and errors too`)
   }
 
-  /** A request failed although others were tried: is somebody retrying above? */
+  /** A request failed although others were tried: does a known layer above try again as well? Told once for each. */
   failed({ init, path }: Plan, startedAt: number, endedAt: number): void {
     const request = `${init.method} ${path}`
-    const before = this.#failures.get(request) ?? -Infinity
+    const gap = startedAt - (this.#failures.get(request) ?? -Infinity)
     this.#failures.delete(request)
     this.#failures.set(request, endedAt)
-    if (this.#failures.size > 100) this.#failures.delete(this.#failures.keys().next().value!)
-    if (startedAt - before > RETRY_MS || ++this.#retries !== RETRIES_TO_TELL) return
-    this.#env.warn(`${init.method} ${bareUrl(path)} is sent again right after it had failed at every gateway: if axios-retry, `
-      + 'ky (retry: 0) or ofetch (retry: false) retries above the client, switch that off: together they multiply')
+    if (this.#failures.size > KEPT_MAX) this.#failures.delete(this.#failures.keys().next().value!)
+    const layer = layerAbove(init, gap)
+    if (!layer || this.#told.has(layer)) return
+    this.#told.add(layer)
+    this.#env.warn(`${layer} sends ${init.method} ${bareUrl(path)} again after it has failed at several gateways: set its `
+      + '`retry` to 0, or the tries of both multiply')
   }
+}
+
+function layerAbove(init: RequestInit & { retry?: unknown }, gap: number): string | undefined {
+  // ofetch hands its own options on, and counts `retry` down in them.
+  if (typeof init.retry === 'number' && (init.retry > 0 || gap < KY_FROM_MS)) return 'ofetch'
+  return 'integrity' in init && gap > KY_FROM_MS && gap < KY_TO_MS ? 'ky' : undefined
 }

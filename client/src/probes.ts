@@ -88,6 +88,15 @@ export class Prober {
     for (const health of list) if (health.lost || !this.#watches.has(health)) this.probe(health)
   }
 
+  /** The next probes are an interval from now. */
+  plan(): void {
+    for (const [health, watch] of this.#watches) {
+      if (watch.abort) continue
+      watch.cancel?.()
+      this.#plan(health, watch)
+    }
+  }
+
   /** What is known is too old to hold against anybody. */
   forget(): void {
     const { registry } = this.#core

@@ -88,7 +88,7 @@ describe('retries above the client', () => {
     const { world, client, told } = await failing()
     const http = ky.create({ fetch: client.fetch, prefixUrl: 'http://g1/' })
     for (let k = 0; k < 3; k++) await settle(world, http.get('api')).catch(() => undefined)
-    expect(told()).toEqual([expect.stringMatching(/GET \/api .*ky \(retry: 0\)/)])
+    expect(told()).toEqual([expect.stringMatching(/ky sends GET \/api again .*`retry` to 0/)])
   })
   it('of ofetch are warned of, once', async () => {
     const { world, client, told } = await failing()
@@ -104,6 +104,20 @@ describe('retries above the client', () => {
     for (let k = 0; k < 2; k++) await settle(world, http.get('/api')).catch(() => undefined)
     expect(warn.mock.calls.filter(([text]) => /axios-retry/.test(String(text)))).toHaveLength(1)
     warn.mockRestore()
+  })
+  it('are not seen where a page polls one path, fast or slowly', async () => {
+    const { world, client, told } = await failing()
+    for (const pause of [50, 100, 300, 1000]) {
+      for (let k = 0; k < 20; k++) {
+        client.fetch('/api/whoami').catch(() => undefined)
+        await world.pass(pause)
+      }
+      for (let k = 0; k < 5; k++) {
+        await settle(world, client.fetch('/api/whoami')).catch(() => undefined)
+        await world.pass(pause)
+      }
+    }
+    expect(told()).toEqual([])
   })
   it('are not seen where an application asks now and then', async () => {
     const { world, client, told } = await failing()

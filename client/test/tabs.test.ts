@@ -154,6 +154,20 @@ describe('a tab', () => {
     expect(probes(world)).toBeGreaterThan(9)
     expect(tab!.glbp.status).toBe('ok')
   })
+  it('alone, that leads a moment after its first poll, polls and probes at its pace from then on', async () => {
+    const world = new World()
+    world.browser = new Browser()
+    const { locks } = world.browser
+    const late = (name: string, options: LockOptions, run: () => unknown) => new Promise((resolve) => setTimeout(resolve, 50))
+      .then(() => (locks as { request: (...all: unknown[]) => unknown }).request(name, options, run))
+    world.browser.locks = { request: late as never }
+    cluster(world)
+    await tabs(world, 1)
+    await world.pass(4600)
+    expect([polls(world) > 1, probes(world) > 1]).toEqual([true, true])
+    await world.pass(60_000)
+    expect(polls(world)).toBeGreaterThan(10)
+  })
   it('leaves nothing behind', async () => {
     for (const locks of [true, false]) {
       const world = new World()
