@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // A small BFF to put behind an agent: for the demo, the tests and docker-compose.
 //
-//   bff.mjs [--port N] [--host ADDRESS] [--name NODE]
+//   bff.mjs [--port N] [--host ADDRESS] [--name NODE] [--origin ORIGIN]
 //
-// PORT, HOST and NAME in the environment do the same. Default: port 3000, every address, host name.
+// PORT, HOST and NAME in the environment do the same. Default: port 3000, every address, host name; pages of
+// every origin may read its answers.
 //
 //   GET, HEAD, OPTIONS /health       200 "ok"
 //   GET, HEAD, OPTIONS /api/whoami   {"node": NAME, "pid": PID, "served": answers so far}
@@ -16,7 +17,6 @@ import { parseArgs } from 'node:util';
 const BODY_MAX = 1024;
 const SLOW_MAX_MS = 600_000;
 const CORS = {
-  'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
   'Access-Control-Allow-Headers': '*',
   'Access-Control-Max-Age': '600',
@@ -28,6 +28,7 @@ function settings() {
     port: { type: 'string', default: process.env.PORT || '3000' },
     host: { type: 'string', default: process.env.HOST || '' },
     name: { type: 'string', default: process.env.NAME || hostname().toLowerCase() },
+    origin: { type: 'string', default: '*' },
   } });
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65535)
     throw new Error(`--port ${values.port}: 0 to 65535`);
@@ -40,7 +41,7 @@ const isTime = (value) => Number.isInteger(value) && value >= 0 && value <= SLOW
 /** Sends a JSON answer; Node leaves the body out for HEAD. */
 function answer(response, status, body, headers = {}) {
   const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
-  response.writeHead(status, { ...CORS, 'Cache-Control': 'no-store',
+  response.writeHead(status, { 'Cache-Control': 'no-store',
     ...(text && { 'Content-Type': 'application/json' }),
     ...(status !== 204 && { 'Content-Length': Buffer.byteLength(text) }), ...headers });
   response.end(text);
@@ -55,7 +56,8 @@ async function readBody(request) {
   return text;
 }
 
-function createBff(name) {
+/** @param cors headers of every answer. */
+function createBff(name, cors) {
   const fault = { slow_ms: 0, status: 0 };
   let served = 0;
 
@@ -88,6 +90,7 @@ function createBff(name) {
   }
 
   return createServer((request, response) => {
+    for (const [header, value] of Object.entries(cors)) response.setHeader(header, value);
     const path = request.url.split('?', 1)[0];
     if (path === '/fault' && request.method === 'POST') {
       setFault(request, response).catch(() => response.destroy());
@@ -100,8 +103,8 @@ function createBff(name) {
 }
 
 function main() {
-  const { port, host, name } = settings();
-  const server = createBff(name);
+  const { port, host, name, origin } = settings();
+  const server = createBff(name, { ...CORS, 'Access-Control-Allow-Origin': origin });
   server.on('error', (error) => {
     console.error(`bff ${name}: ${error.message}`);
     process.exit(1);

@@ -6,9 +6,10 @@ import { EventLog } from './events'
 import { readSettings } from './settings'
 import './style.css'
 
+const HINTS = 20
 const { options, nodes } = await readSettings()
 const events = new EventLog()
-const hint = ref('')
+const hints = ref<string[]>([])
 const glbp = createGlbp({
   ...options,
   env: {
@@ -16,9 +17,9 @@ const glbp = createGlbp({
     warn(text) {
       console.warn(`glbp: ${text}`)
       events.add(text, / is back/.test(text) ? 'good' : 'bad')
-      hint.value = text
+      hints.value = [text, ...hints.value.filter((other) => other !== text)].slice(0, HINTS)
     },
   },
 })
-glbp.on('recovered', () => (hint.value = ''))
-createApp(App, { glbp, events, hint, nodes }).use(createGlbpPlugin(glbp)).mount('#app')
+glbp.on('recovered', () => (hints.value = []))
+createApp(App, { glbp, events, hints, nodes }).use(createGlbpPlugin(glbp)).mount('#app')

@@ -1,4 +1,4 @@
-import { ref, shallowRef, triggerRef } from 'vue'
+import { ref, shallowRef } from 'vue'
 
 /** One request of the page, when it has ended. */
 export interface Served {
@@ -12,17 +12,22 @@ export interface Served {
 }
 
 const KEPT = 4000
+/** The numbers on the page are renewed so often at most: each time is a piece of work for the browser. */
+const SHOWN_MS = 250
 export const SLOW_MS = 2500
 
 /** Sends requests at an even rate and keeps who answered. */
 export class Traffic {
   readonly served: Served[] = []
-  readonly counts = shallowRef({ sent: 0, done: 0, failed: 0, slow: 0, slowest: 0 })
+  readonly counts = { sent: 0, done: 0, failed: 0, slow: 0, slowest: 0 }
+  /** The counts as they were lately, for the page. */
+  readonly shown = shallowRef(this.counts)
   readonly perSecond = ref(0)
   readonly byUrl = new Map<string, number>()
   readonly #fetch: (path: string) => Promise<Response>
   readonly #onServed: (one: Served) => void
   #timer: ReturnType<typeof setInterval> | undefined
+  #showing = false
 
   constructor(fetch: (path: string) => Promise<Response>, onServed: (one: Served) => void) {
     this.#fetch = fetch
@@ -37,7 +42,7 @@ export class Traffic {
 
   async #send(): Promise<void> {
     const one: Served = { at: performance.now(), ms: 0 }
-    this.counts.value.sent++
+    this.counts.sent++
     try {
       const answer = await this.#fetch('/api/whoami')
       if (!answer.ok) throw new Error(`answered ${answer.status}`)
@@ -51,7 +56,7 @@ export class Traffic {
   }
 
   #count(one: Served): void {
-    const counts = this.counts.value
+    const { counts } = this
     counts.done++
     if (one.error !== undefined) counts.failed++
     if (one.ms > SLOW_MS) counts.slow++
@@ -59,7 +64,16 @@ export class Traffic {
     if (one.url !== undefined) this.byUrl.set(one.url, (this.byUrl.get(one.url) ?? 0) + 1)
     this.served.push(one)
     if (this.served.length > KEPT) this.served.splice(0, KEPT / 2)
-    triggerRef(this.counts)
     this.#onServed(one)
+    this.#show()
+  }
+
+  #show(): void {
+    if (this.#showing) return
+    this.#showing = true
+    setTimeout(() => {
+      this.#showing = false
+      this.shown.value = { ...this.counts }
+    }, SHOWN_MS)
   }
 }
