@@ -1,7 +1,8 @@
 // Runs on a host of the test network: a name server that answers A questions from a list, and
 // everything else, or everything while it is "down", with SERVFAIL.
 //
-//   {"id":1,"names":{"agents.test":["10.77.0.1"]}}    answers from now on; {} fails for all
+//   {"id":1,"names":{"agents.test":["10.77.0.1"]}}    answers from now on; {} fails for all;
+//                                                     null: no answer at all
 //
 // usage: node dns.mjs ADDRESS
 import dgram from 'node:dgram';
@@ -36,7 +37,9 @@ function answer(message) {
 }
 
 const socket = dgram.createSocket('udp4');
-socket.on('message', (message, peer) => socket.send(answer(message), peer.port, peer.address));
+socket.on('message', (message, peer) => {
+  if (names) socket.send(answer(message), peer.port, peer.address);
+});
 await new Promise((resolve) => socket.bind(53, address, resolve));
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   const command = JSON.parse(line);
