@@ -52,13 +52,13 @@ static bool read_stamp(const char *text, struct glbp_stamp *ret)
 bool glbp_wait_parse(const char *wait, const char *stamp, struct glbp_wait *ret, char *error,
                      size_t errcap)
 {
-    struct glbp_wait parsed = {.has_stamp = stamp != NULL};
+    struct glbp_wait parsed = {.has_stamp = stamp != NULL && stamp[0] != '\0'};
     if (wait != NULL && !read_wait(wait, &parsed.wait_ms)) {
         snprintf(error, errcap, "wait: \"%.32s\" is no time: digits and a unit, 30s or 500ms",
                  wait);
         return false;
     }
-    if (stamp != NULL && !read_stamp(stamp, &parsed.stamp)) {
+    if (parsed.has_stamp && !read_stamp(stamp, &parsed.stamp)) {
         snprintf(error, errcap,
                  "stamp: \"%.128s\" is no stamp: TERM.AVG.VERSION, as GLBP-Stamp has it", stamp);
         return false;

@@ -18,7 +18,7 @@ struct glbp_wait {
 /* Reads both values as they stand in the query, decoded; NULL: it is not there.
  *
  * wait   digits and a unit, "30s" or "500ms"; more than GLBP_WAIT_MS_MAX is that
- * stamp  TERM ends at the first dot, VERSION begins after the last
+ * stamp  TERM ends at the first dot, VERSION begins after the last; "" of a client that has none
  * error  what is wrong and how to write it, one line; errcap bytes
  * Returns false if either cannot be read; *ret is then untouched. */
 bool glbp_wait_parse(const char *wait, const char *stamp, struct glbp_wait *ret, char *error,
