@@ -47,6 +47,9 @@ function outranks(a: Pool, b: Pool): boolean {
   return a.majority !== b.majority ? a.majority : b.lone && !a.lone
 }
 
+/** As agents write it: `GLBP-Stamp`, and `stamp=` of a long poll. */
+export const stampOf = ({ term, avg, version }: Pool): string => `${term}.${avg}.${version}`
+
 /** Orders stamps: below 0 when `a` is the older one. */
 export function compareStamps(a: Pool, b: Pool): number {
   const name = a.avg < b.avg ? -1 : a.avg > b.avg ? 1 : 0

@@ -1,4 +1,4 @@
-import { Acceptor, compareStamps, refreshMs } from './accept.js'
+import { Acceptor, compareStamps, refreshMs, stampOf } from './accept.js'
 import type { Core } from './glbp.js'
 import { jitter } from './jitter.js'
 import { parsePool } from './pool.js'
@@ -24,6 +24,7 @@ export interface FollowerEvents {
 interface Served {
   pool: Pool
   doubtful: boolean
+  newer: boolean
 }
 
 /** Keeps up with the pool that the agents publish. */
@@ -39,6 +40,8 @@ export class Follower {
   #failures = 0
   #cancel: (() => void) | undefined
   #abort: AbortController | undefined
+  /** In doubt until the others have been asked. */
+  #pushed: Served | undefined
   #running = false
 
   constructor(core: Core, on: FollowerEvents) {
@@ -78,16 +81,22 @@ export class Follower {
     })
   }
 
-  /** A stream or a long poll has brought what `agent` serves. */
-  pushed(value: unknown, agent: string): void {
-    if (!this.#running) return
+  /** A stream or a long poll has brought what `agent` serves. @returns its stamp, where that is a newer one. */
+  pushed(value: unknown, agent: string): string | undefined {
+    if (!this.#running) return undefined
     try {
       const served = this.#read(value, agent)
-      if (served.doubtful) return this.poll()
-      this.#take([served])
-      this.plan()
+      if (!served.doubtful) {
+        this.#take([served])
+        this.plan()
+      } else {
+        this.#pushed = served
+        this.poll()
+      }
+      return served.newer ? stampOf(served.pool) : undefined
     } catch (error) {
       this.#tell(`${agent}: ${(error as Error).message}`)
+      return undefined
     }
   }
 
@@ -135,7 +144,7 @@ export class Follower {
   async #round(abort: AbortController): Promise<boolean> {
     const now = this.#core.env.now()
     const queue = this.agents().filter((agent) => (this.#notBefore.get(agent) ?? 0) <= now)
-    if (!queue.length) return true
+    if (!queue.length && !this.#pushed) return true
     const served: Served[] = []
     const asked: Promise<unknown>[] = []
     const ask = (agent: string) => {
@@ -151,6 +160,8 @@ export class Follower {
       // The rest of this round has nothing to add.
       abort.abort()
     }
+    if (this.#pushed) served.push(this.#pushed)
+    this.#pushed = undefined
     if (!this.#running || !served.length) return false
     this.#take(served)
     return true
@@ -219,7 +230,7 @@ export class Follower {
     if (order <= 0) this.#notBefore.set(agent, this.#core.env.now() + refreshMs(pool))
     const doubtful = stale || !pool.majority || pool.lone || order < 0
     if (!doubtful) this.#preferred = agent
-    return { pool, doubtful }
+    return { pool, doubtful, newer: order > 0 }
   }
 
   #tell(reason: string): void {

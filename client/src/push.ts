@@ -1,4 +1,4 @@
-import { refreshMs } from './accept.js'
+import { refreshMs, stampOf } from './accept.js'
 import type { Follower } from './follow.js'
 import type { Core } from './glbp.js'
 import { jitter } from './jitter.js'
@@ -24,6 +24,8 @@ export class Push {
   #failures = 0
   #agent: string | undefined
   #last: string | undefined
+  /** Of the last table that this agent gave, believed or not. */
+  #stamp: string | undefined
   #newsAt = -Infinity
   #end: (() => void) | undefined
   #cancelCheck: (() => void) | undefined
@@ -70,6 +72,7 @@ export class Push {
     const agents = this.#follower.agents()
     const agent = agents.find((one) => one !== this.#last) ?? agents[0]
     if (agent === undefined) return
+    if (agent !== this.#agent) this.#stamp = undefined
     this.#last = undefined
     this.#agent = agent
     this.#run(agent)
@@ -86,18 +89,18 @@ export class Push {
     if (this.#running) this.#end = this.#core.env.after(jitter(this.#core.env, ms, 0.2), () => this.#next())
   }
 
-  #news(value: unknown, agent: string): void {
+  #news(value: unknown, agent: string): string | undefined {
     this.open = true
     this.#failures = 0
     this.#newsAt = this.#core.env.now()
-    this.#follower.pushed(value, agent)
+    return this.#follower.pushed(value, agent)
   }
 
   async #longPoll(agent: string): Promise<void> {
     const { env } = this.#core
     const startedAt = env.now()
     const { kept } = this.#follower
-    const stamp = kept ? `&stamp=${encodeURIComponent(`${kept.term}.${kept.avg}.${kept.version}`)}` : ''
+    const stamp = this.#stamp ?? (kept && stampOf(kept))
     const abort = new AbortController()
     const cancel = env.after(LATE_MS, () => abort.abort())
     const end = (this.#end = () => {
@@ -106,19 +109,18 @@ export class Push {
     })
     try {
       const init: RequestInit = { cache: 'no-store', credentials: 'omit', signal: abort.signal }
-      const answer = await env.fetch(`${agent}?wait=${WAIT_S}s${stamp}`, init)
+      const answer = await env.fetch(`${agent}?wait=${WAIT_S}s&stamp=${encodeURIComponent(stamp ?? '')}`, init)
       const value: unknown = answer.ok ? await answer.json() : undefined
       cancel()
       if (this.#end !== end) return
       if (!answer.ok && answer.status !== 304) return this.#failed(agent)
       this.open = true
       this.#failures = 0
-      if (answer.ok) this.#news(value, agent)
-      if (this.#end !== end) return
+      const newer = answer.ok && this.#news(value, agent)
+      if (newer) this.#stamp = newer
       // One that says at once that it has nothing newer is not to be asked in a circle.
-      const now = this.#follower.kept
-      const newer = answer.ok && now !== kept
-      this.#again(newer || env.now() - startedAt > AGAIN_MS ? 0 : refreshMs(now))
+      const waited = answer.status === 304 && env.now() - startedAt > AGAIN_MS
+      this.#again(newer || waited ? 0 : refreshMs(kept))
     } catch {
       cancel()
       if (this.#end === end) this.#failed(agent)

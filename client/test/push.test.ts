@@ -117,6 +117,14 @@ describe('a stream of events', () => {
     await world.pass(300)
     expect(client.pool).toMatchObject({ version: 5 })
   })
+  it('of the only agent, which is lone, is believed all the same', async () => {
+    const world = new World()
+    world.hosts.set('http://a1', { body: pool({ lone: true }) })
+    const client = await begin(world, 'events', { agents: ['http://a1/pool/web'] })
+    last(world).send(pool({ version: 2, lone: true }))
+    await world.pass(10)
+    expect(client.pool).toMatchObject({ version: 2 })
+  })
   it('is not there in a browser without streams: polling goes on', async () => {
     const world = new World()
     let version = 1
