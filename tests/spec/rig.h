@@ -87,5 +87,6 @@ TCase *states_case(void);
 TCase *claims_case(void);
 TCase *slots_case(void);
 TCase *tables_case(void);
+TCase *symptoms_case(void);
 
 #endif

@@ -57,7 +57,7 @@ static const struct {
     {"http://fd00::1", false},
 };
 
-START_TEST(form)
+START_TEST(x4_form)
 {
     struct glbp_group_config config = {.url_allow_n = 0};
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -154,7 +154,7 @@ Suite *url_suite(void)
     Suite *suite = suite_create("group/url");
     TCase *tc = tcase_create("url");
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, form);
+    tcase_add_test(tc, x4_form);
     tcase_add_test(tc, one_rule);
     tcase_add_test(tc, any_of_several_rules);
     tcase_add_test(tc, stars_cost_no_time);

@@ -25,7 +25,7 @@ _Noreturn void glbp_assert_failed(const char *what, const char *file, int line)
 
 /* ---- wording ---- */
 
-START_TEST(text_line)
+START_TEST(x17_text_line)
 {
     char line[GLBP_LOG_LINE_SIZE];
     size_t len = glbp_log_line(WALL_MS, 4, "CONFIG", "a\nb \x1b[31m \\ \x80", false, line);
@@ -39,7 +39,7 @@ START_TEST(text_line)
 END_TEST
 
 /* However long and hostile a text is, it is one line of JSON, cut and marked. */
-START_TEST(longest_line)
+START_TEST(x17_longest_line)
 {
     char text[5000];
     char line[GLBP_LOG_LINE_SIZE];
@@ -392,8 +392,8 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, text_line);
-    tcase_add_test(tcase, longest_line);
+    tcase_add_test(tcase, x17_text_line);
+    tcase_add_test(tcase, x17_longest_line);
     tcase_add_test(tcase, event_as_text);
     tcase_add_test(tcase, event_as_json);
     tcase_add_test(tcase, every_event);

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
     srunner_add_suite(runner, table_suite());
     srunner_add_suite(runner, envelope_suite());
     srunner_add_suite(runner, crypto_suite());
+    srunner_add_suite(runner, rotation_suite());
     srunner_add_suite(runner, replay_suite());
     srunner_add_suite(runner, golden_suite());
     srunner_run_all(runner, CK_NORMAL);

@@ -83,6 +83,7 @@ Suite *slice_suite(void);
 Suite *table_suite(void);
 Suite *envelope_suite(void);
 Suite *crypto_suite(void);
+Suite *rotation_suite(void);
 Suite *replay_suite(void);
 Suite *golden_suite(void);
 

@@ -206,7 +206,7 @@ START_TEST(random_texts_are_taken_as_inet_takes_them)
 }
 END_TEST
 
-START_TEST(node_names)
+START_TEST(x17_node_names)
 {
     char name[GLBP_NODE_MAX + 2];
 
@@ -307,7 +307,7 @@ Suite *types_suite(void)
     tcase_add_test(tcase, only_the_bytes_given_are_read_of_an_address);
     tcase_add_test(tcase, random_addresses_agree_with_inet);
     tcase_add_test(tcase, random_texts_are_taken_as_inet_takes_them);
-    tcase_add_test(tcase, node_names);
+    tcase_add_test(tcase, x17_node_names);
     tcase_add_test(tcase, node_ids);
     tcase_add_test(tcase, names_of_states);
     tcase_add_test(tcase, reasons_have_names);
