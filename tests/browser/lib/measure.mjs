@@ -1,4 +1,4 @@
-// One fault: tabs that ask 20 times a second, what happens meanwhile, and the row that comes of it.
+// One fault: tabs that ask at an even rate, what happens meanwhile, and the row that comes of it.
 import assert from 'node:assert/strict';
 import { now, sleep } from '../../cluster/lib/sh.mjs';
 import { Tab } from './browser.mjs';
@@ -7,8 +7,8 @@ const LONG_S = 30;
 const FAULT_S = Number(process.env.FAULT_S ?? 8);
 /** Times are asserted at three times their bar, so that a busy machine fails nobody; a long run asserts the bar. */
 export const SLACK = FAULT_S < LONG_S ? 3 : 1;
-const RATE = 20;
 const BEFORE_MS = 1500;
+const AFTER_MS = 2000;
 const SLOW_MS = 2500;
 /** Of so many requests one may be slow. */
 const SLOW_ONE_IN = 200;
@@ -17,19 +17,20 @@ const rows = [];
 /**
  * Measures, and adds a row to the table.
  * @param act   what happens 1.5 s after the page has begun; gets the tabs
+ * @param rate  requests per second of each tab
  * @param part  of the usual time
  * @param excuse  (request) => boolean: failures and delays that no client could avoid; they are counted apart
  * @returns {requests, judged, failed, tabs, acted}: every request of all tabs; those that were not excused; of these,
  *          those that failed; acted: when `act` began, ms since 1970
  */
-export async function measure(name, { world, context, tabs: count = 1, part = 1, open = (url) => Tab.open(context, url), act, note, excuse = () => false }) {
+export async function measure(name, { world, context, tabs: count = 1, rate = 20, part = 1, open = (url) => Tab.open(context, url), act, note, excuse = () => false }) {
+  const tabs = await Promise.all(Array.from({ length: count }, () => open(`${world.page}/?rate=${rate}`)));
   const begun = now();
   const faultS = FAULT_S * part;
-  const tabs = await Promise.all(Array.from({ length: count }, () => open(`${world.page}/?rate=${RATE}`)));
   await sleep(BEFORE_MS);
   const acted = Date.now();
   const said = (await act?.(tabs)) ?? '';
-  await sleep(Math.max(0, begun + faultS * 1000 - now()));
+  await sleep(Math.max(AFTER_MS, begun + faultS * 1000 - now()));
   const requests = (await Promise.all(tabs.map((tab) => tab.requests()))).flat();
   const seconds = (now() - begun) / 1000;
   const excused = requests.filter((one) => excuse(one));
@@ -43,7 +44,7 @@ export async function measure(name, { world, context, tabs: count = 1, part = 1,
   await Promise.all(tabs.map((tab) => tab.close()));
   assert.deepEqual(errors, [], 'the page threw');
   // A busy machine asks more slowly; hardly asking would prove nothing.
-  assert.ok(requests.length >= RATE * faultS * count / 5, `only ${requests.length} requests in ${seconds.toFixed(1)} s`);
+  assert.ok(requests.length >= rate * faultS * count / 5, `only ${requests.length} requests in ${seconds.toFixed(1)} s`);
   return { requests, judged, failed, tabs, acted };
 }
 
