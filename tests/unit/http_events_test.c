@@ -158,6 +158,28 @@ START_TEST(resumes_behind_last_event_id)
 }
 END_TEST
 
+/* A reload is no news, and ends no stream. */
+START_TEST(goes_on_through_a_reload)
+{
+    struct reader *reader = &readers[0];
+    char *cors[] = {"https://a.example"};
+    start();
+    reader_open(reader, rig.port, "/events/web", "");
+    ck_assert(reader_until(reader, "\"version\":17"));
+    rig.config.http.cors = cors;
+    rig.config.http.cors_n = 1;
+    ck_assert_int_eq(glbp_http_reconfigure(rig.http, &rig.config), 0);
+    rig_put(&rig, 0, rig_table(18));
+    ck_assert(reader_until(reader, "\"version\":18"));
+    ck_assert_uint_eq(reader_count(reader, "event: "), 2);
+    close(reader->fd);
+    reader_open(reader, rig.port, "/events/web", "Origin: https://b.example\r\n");
+    ck_assert_ptr_null(rig_field(&reader->reply, "Access-Control-Allow-Origin"));
+    close(reader->fd);
+    rig_stop(&rig);
+}
+END_TEST
+
 /* It may begin before there is anything, and gets that when there is. */
 START_TEST(opens_before_the_first_table)
 {
@@ -205,6 +227,7 @@ Suite *events_suite(void)
     tcase_add_test(tcase, retry_is_jittered);
     tcase_add_test(tcase, pools_for_the_public_and_all_for_the_admin);
     tcase_add_test(tcase, resumes_behind_last_event_id);
+    tcase_add_test(tcase, goes_on_through_a_reload);
     tcase_add_test(tcase, opens_before_the_first_table);
     tcase_add_test(tcase, speaks_http_1_0);
     suite_add_tcase(suite, tcase);
