@@ -352,7 +352,10 @@ int main(int argc, char **argv)
     size_t n = list_cells(cells);
     const char *path = argc > 1 ? argv[1] : NULL;
     double until_s = clock_s() + (argc > 2 ? strtod(argv[2], NULL) : 1e9);
-    uint64_t rounds[] = {300, 3000, 30000};
+    static const struct {
+        uint64_t hours;
+        bool bars_only;
+    } rounds[] = {{300, false}, {3000, true}, {30000, true}, {3000, false}};
     bool time_left = argc != 3 || strtod(argv[2], NULL) > 0;
 
     if (!path) {
@@ -361,10 +364,10 @@ int main(int argc, char **argv)
         return 2;
     }
     load(path, cells, n);
-    for (size_t r = 0; r < 3 && time_left; r++) {
+    for (size_t r = 0; r < sizeof rounds / sizeof rounds[0]; r++) {
         for (size_t i = 0; i < n && time_left; i++) {
-            if (r < 2 || cells[i].has_bar)
-                time_left = fill(path, &cells[i], rounds[r], until_s);
+            if (!rounds[r].bars_only || cells[i].has_bar)
+                time_left = fill(path, &cells[i], rounds[r].hours, until_s);
         }
     }
     print_table(cells, n);

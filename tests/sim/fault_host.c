@@ -58,11 +58,13 @@ void sim_faults_kill(struct sim_faults *faults)
     crash(host, (uint32_t)sim_rng_below(&faults->rng, 60));
 }
 
-void sim_faults_restart(struct sim_faults *faults)
+void sim_faults_restart(struct sim_faults *faults, const struct sim_host *spared)
 {
     struct sim_world *world = faults->world;
     struct sim_host *host = &world->hosts[sim_rng_below(&faults->rng, world->hosts_n)];
 
+    if (host == spared)
+        return;
     sim_host_crash(host);
     if (sim_rng_permille(&faults->rng, 500))
         reboot(faults, host, (uint32_t)sim_rng_below(&faults->rng, 60));

@@ -90,8 +90,9 @@ void sim_faults_heal(struct sim_faults *faults);
 /* The AVG, or anybody, dies for good: until the next heal. */
 void sim_faults_kill(struct sim_faults *faults);
 
-/* A host's process ends and begins again at once, with its state file or without. */
-void sim_faults_restart(struct sim_faults *faults);
+/* A host's process, but not that of `spared` (NULL: any), ends and begins again at once, with its
+ * state file or without. */
+void sim_faults_restart(struct sim_faults *faults, const struct sim_host *spared);
 
 /* Cuts that stay until the next heal: into parts, or a pattern of directions. */
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of);

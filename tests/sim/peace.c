@@ -79,7 +79,7 @@ void peace_restart(struct run *run)
     run->phase++;
     run->check.settled = false;
     run->check.patterned = false;
-    sim_faults_restart(&run->faults);
+    sim_faults_restart(&run->faults, NULL);
     parts_find(run);
     begin_peace(run);
 }
@@ -123,6 +123,8 @@ void peace_reunite(struct run *run)
     run->check.settled = false;
     run->major = run->settled_ms > run->healed_ms ? parts_major(run) : NULL;
     sim_net_heal(run->world);
+    if (sim_rng_permille(&run->faults.rng, 300)) /* one that follows nobody yet meets them first */
+        sim_faults_restart(&run->faults, run->major);
     run->shape = SHAPE_WHOLE;
     memset(run->part_of, 0, run->world->hosts_n);
     if (run->options->verbose) {
