@@ -65,7 +65,7 @@ export class Engine {
         this.#judge()
       }),
       watchPage(page, {
-        hidden: () => this.#sleep(),
+        hidden: () => this.#awake && this.#sleep(),
         shown: () => {
           if (this.#awake) return
           // Nobody looked for a while: what was known is too old to hold against anybody.

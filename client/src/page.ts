@@ -3,7 +3,7 @@ import type { Env } from './types.js'
 /** What a page goes through, as far as it matters here. */
 export interface PageEvents {
   /** Not seen, frozen, or on its way into the cache of the browser's history. */
-  hidden(): void
+  hidden(): unknown
   /** Seen again. */
   shown(): void
   online(): void

@@ -204,17 +204,23 @@ describe('the page', () => {
   })
   it('that begins hidden asks for a pool if it has none, and for no more until it is seen', async () => {
     const world = new World()
-    const { page, show, document } = fakePage()
+    const { page, show, document, window } = fakePage()
     document.visibilityState = 'hidden'
     world.page = page
-    cluster(world)
+    for (const agent of ['http://a1', 'http://a2', 'http://a3']) world.hosts.set(agent, 'down')
     await begin(world)
+    // As a browser does when the page is there.
+    window.dispatchEvent(new Event('pageshow'))
+    await world.pass(5000)
+    cluster(world)
+    await world.pass(6000)
     expect(glbp!.pool).toBeDefined()
+    world.calls.length = 0
     await world.pass(60_000)
-    expect(world.calls.map(({ path }) => path)).toEqual(['/pool/web'])
+    expect(world.calls).toEqual([])
     show('visible')
     await world.pass(100)
-    expect(world.calls).toHaveLength(5)
+    expect(world.calls).toHaveLength(4)
   })
   it('offline ejects nobody, and online asks at once', async () => {
     const world = new World()
