@@ -134,8 +134,11 @@ static void on_datagram(void *ctx, const uint8_t *bytes, size_t len, const struc
     input.as.datagram.from = *from;
     input.as.datagram.is_signed = is_signed;
     input.as.datagram.known_source = is_signed || glbp_net_known_source(agent->net, from);
-    if (glbp_agent_step(agent, group, &input) == GLBP_E_REJECT)
+    if (glbp_agent_step(agent, group, &input) == GLBP_E_REJECT) {
         glbp_agent_refused(agent, group, agent->out.reject, from);
+        if (is_signed)
+            glbp_agent_heed(agent, group, agent->out.reject, from);
+    }
     arm(agent);
 }
 
@@ -224,7 +227,7 @@ static void end_if_done(struct glbp_agent *agent)
 static void on_pass(uv_prepare_t *prepare)
 {
     struct glbp_agent *agent = prepare->data;
-    if (agent->peers_stale) {
+    if (agent->peers_stale || glbp_clock_mono_ms() >= agent->newcomers_until_ms) {
         agent->peers_stale = false;
         glbp_agent_learn_peers(agent);
     }
@@ -468,6 +471,7 @@ int glbp_agent_run(struct glbp_config *config)
     agent->config = config;
     agent->started_ms = glbp_clock_mono_ms();
     agent->deadline_ms = GLBP_NEVER_MS;
+    agent->newcomers_until_ms = GLBP_NEVER_MS;
     (void)uv_timer_init(&agent->loop, &agent->deadline);
     agent->deadline.data = agent;
     int result = start(agent);

@@ -37,7 +37,14 @@ struct glbp_reject_log {
     struct glbp_log_limit limits[GLBP_REJECT_COUNT_];
 };
 
+/* Who signs but is not believed yet, and may be on nobody's list: sent to until it is a member. */
+struct glbp_newcomer {
+    struct glbp_addr addr;
+    uint64_t until_ms;
+};
+
 #define GLBP_WARNINGS       5
+#define GLBP_NEWCOMERS      8
 #define GLBP_RELOAD_WAITERS GLBP_CONTROL_CONNECTIONS
 
 struct glbp_agent {
@@ -66,6 +73,8 @@ struct glbp_agent {
     bool shown_stale; /* a snapshot is due at the end of this pass */
     bool peers_stale; /* the unicast set is to be learned anew at the end of this pass */
     bool stopping;
+    struct glbp_newcomer newcomers[GLBP_NEWCOMERS];
+    uint64_t newcomers_until_ms; /* the first of them is over then; GLBP_NEVER_MS: there is none */
 
     struct glbp_agent_counters counters;
     struct glbp_reject_log reject_log;
@@ -91,6 +100,13 @@ void glbp_agent_dispatch(struct glbp_agent *agent, struct glbp_agent_group *grou
 /* Counts a refusal that happened before a group saw the datagram (NULL), or in one; logs it. */
 void glbp_agent_refused(struct glbp_agent *agent, const struct glbp_agent_group *group,
                         enum glbp_reject reason, const struct glbp_addr *from);
+/* With keys a newcomer proves itself by an answer to it, and so must be sent to before it is a
+ * member (protocol.md sections 2 and 3). The last few are, for one hold each: a recording that
+ * comes from a forged address brings that address some hellos. Called for what is signed and
+ * refused; a `reason` that says nothing of a newcomer changes nothing. */
+void glbp_agent_heed(struct glbp_agent *agent, const struct glbp_agent_group *group,
+                     enum glbp_reject reason, const struct glbp_addr *from);
+/* The addresses of members and newcomers become those of the unicast set. */
 void glbp_agent_learn_peers(struct glbp_agent *agent);
 
 /* ---- show.c ---- */

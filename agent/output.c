@@ -77,16 +77,55 @@ void glbp_agent_dispatch(struct glbp_agent *agent, struct glbp_agent_group *grou
         agent->peers_stale = true;
 }
 
+void glbp_agent_heed(struct glbp_agent *agent, const struct glbp_agent_group *group,
+                     enum glbp_reject reason, const struct glbp_addr *from)
+{
+    if (reason != GLBP_REJECT_UNPROVEN && reason != GLBP_REJECT_OLD_INCARNATION &&
+        reason != GLBP_REJECT_FORGOTTEN)
+        return;
+    struct glbp_newcomer *place = &agent->newcomers[0];
+    for (size_t i = 0; i < GLBP_NEWCOMERS; i++) {
+        struct glbp_newcomer *other = &agent->newcomers[i];
+        if (glbp_addr_eq(&other->addr, from)) {
+            place = other;
+            break;
+        }
+        if (other->until_ms < place->until_ms)
+            place = other;
+    }
+    uint64_t now_ms = glbp_clock_mono_ms();
+    if (!glbp_addr_eq(&place->addr, from) || place->until_ms <= now_ms)
+        agent->peers_stale = true;
+    place->addr = *from;
+    place->until_ms = now_ms + glbp_group_config(group->group)->hold_ms;
+}
+
+/* Returns how many there are now; `addrs` has room for all. */
+static size_t list_newcomers(struct glbp_agent *agent, uint64_t now_ms, struct glbp_addr *addrs)
+{
+    size_t n = 0;
+    agent->newcomers_until_ms = GLBP_NEVER_MS;
+    for (size_t i = 0; i < GLBP_NEWCOMERS; i++) {
+        const struct glbp_newcomer *newcomer = &agent->newcomers[i];
+        if (newcomer->until_ms <= now_ms)
+            continue;
+        addrs[n++] = newcomer->addr;
+        if (newcomer->until_ms < agent->newcomers_until_ms)
+            agent->newcomers_until_ms = newcomer->until_ms;
+    }
+    return n;
+}
+
 void glbp_agent_learn_peers(struct glbp_agent *agent)
 {
     struct glbp_now now = glbp_clock_now();
-    size_t most = 0;
+    size_t most = GLBP_NEWCOMERS;
     for (size_t i = 0; i < agent->groups_n; i++)
         most += 2 * (size_t)glbp_group_config(agent->groups[i].group)->max_members;
     struct glbp_addr *addrs = calloc(most, sizeof(*addrs));
     if (addrs == NULL)
         return; /* the set stays; the next change tries again */
-    size_t n = 0;
+    size_t n = list_newcomers(agent, now.mono_ms, addrs);
     for (size_t i = 0; i < agent->groups_n; i++) {
         const struct glbp_group *group = agent->groups[i].group;
         const struct glbp_table *table = glbp_group_table(group);
