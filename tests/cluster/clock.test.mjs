@@ -13,7 +13,7 @@ const STEPS = [['+1 h', HOUR], ['-1 h', -HOUR], ['+10 years', 10 * 365 * 24 * HO
 const facts = (cluster) => JSON.stringify([...cluster.timeline.world()].map(([name, { pool,
   status }]) => [name, pool.body, status.d.groups[0].state, status.d.groups[0].alive]));
 
-clusterTest('row 11: clock steps on each role, and a restart there', { n: 3, ...CALM,
+clusterTest('R-25, row 11: clock steps on each role, and a restart there', { n: 3, ...CALM,
   started: false }, async (cluster, t) => {
   cluster.hosts.forEach((host) => host.fakeClock());
   const start = now();

@@ -150,7 +150,7 @@ test('row 13: broken config files', { timeout: 120000 }, async (t) => {
   });
 });
 
-clusterTest('reload: nothing new changes nothing, a mistake changes nothing, a change is applied',
+clusterTest('R-07: reload: nothing new and a mistake change nothing, a change is applied',
   { n: 3, ...FAST }, async (cluster) => {
     const { names, timeline } = cluster;
     const host = cluster.avg();

@@ -37,7 +37,7 @@ clusterTest('row 3: the host of the AVG is cut off', { n: 3, ...FAST }, async (c
   }
 });
 
-clusterTest('row 4: SIGTERM of the AVG', { n: 3, ...FAST }, async (cluster, t) => {
+clusterTest('R-07, row 4: SIGTERM of the AVG', { n: 3, ...FAST }, async (cluster, t) => {
   for (let run = 0; run < 3; run++) {
     const result = await stopAvg(cluster);
     within(t, 'new AVG', result.avg_ms, HANDOVER_MS);
@@ -46,7 +46,7 @@ clusterTest('row 4: SIGTERM of the AVG', { n: 3, ...FAST }, async (cluster, t) =
   }
 });
 
-clusterTest('row 6: preempt off, a pause of 0.6 hold changes nothing', { n: 3, ...FAST },
+clusterTest('R-26, row 6: preempt off, a pause of 0.6 hold changes nothing', { n: 3, ...FAST },
   async (cluster) => {
     const result = await pauseAvg(cluster, 0.55 * FAST.hold);
     assert.equal(result.avg, result.old);
@@ -55,7 +55,7 @@ clusterTest('row 6: preempt off, a pause of 0.6 hold changes nothing', { n: 3, .
   });
 
 for (const factor of [1.2, 3, 10]) {
-  clusterTest(`row 6: preempt off, a pause of ${factor} hold gives the role away for good`,
+  clusterTest(`R-12, R-26, row 6: preempt off, a pause of ${factor} hold gives the role away`,
     { n: 3, ...FAST, patch: (config, i) => { config.groups[0].priority = 100 + i; } },
     async (cluster, t) => {
       const result = await pauseAvg(cluster, (factor + 0.1) * FAST.hold);
@@ -68,7 +68,7 @@ for (const factor of [1.2, 3, 10]) {
     });
 }
 
-clusterTest('row 6: preempt off, the AVG that is started again does not take the role back',
+clusterTest('R-04, row 6: preempt off, the AVG that is started again does not take the role back',
   { n: 3, ...FAST, patch: (config, i) => { config.groups[0].priority = 100 + i; } },
   async (cluster) => {
     const result = await restartAvg(cluster);
@@ -76,7 +76,7 @@ clusterTest('row 6: preempt off, the AVG that is started again does not take the
     assert.deepEqual(result.takeovers, []);
   });
 
-clusterTest('row 6: preempt on, the higher priority takes the role back, once',
+clusterTest('R-04, row 6: preempt on, the higher priority takes the role back, once',
   {
     n: 3, ...FAST, patch: (config, i) => {
       config.groups[0].priority = 100 + i;

@@ -24,7 +24,7 @@ for (const who of ['AVG', 'another node']) {
     });
 }
 
-clusterTest('a BFF that is down when its agent starts gets no traffic (R-52)',
+clusterTest('R-52: a BFF that is down when its agent starts gets no traffic',
   { n: 2, ...FAST, started: false }, async (cluster) => {
     const [up, down] = cluster.hosts;
     down.bff.kill('SIGKILL');
@@ -38,7 +38,7 @@ clusterTest('a BFF that is down when its agent starts gets no traffic (R-52)',
     assert.deepEqual(handed, []);
   });
 
-clusterTest('all BFFs die: the pool says degraded and is not empty (R-47)', { n: 2, ...FAST },
+clusterTest('R-47: all BFFs die: the pool says degraded and is not empty', { n: 2, ...FAST },
   async (cluster) => {
     const { names } = cluster;
     const at = now();
@@ -52,7 +52,7 @@ clusterTest('all BFFs die: the pool says degraded and is not empty (R-47)', { n:
     await cluster.until(back, converged(names), { timeout: 8000, what: 'the recovery' });
   });
 
-clusterTest('drain, undrain, weight and resign by glbpctl', { n: 3, ...FAST }, async (cluster) => {
+clusterTest('R-50: drain, undrain, weight and resign by glbpctl', { n: 3, ...FAST }, async (cluster) => {
   const { names } = cluster;
   const avg = cluster.avg();
   const host = cluster.others(avg)[0];

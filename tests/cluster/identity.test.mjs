@@ -6,7 +6,7 @@ import { now, sleep } from './lib/sh.mjs';
 
 const FAST = { hello: 100, hold: 350 };
 
-clusterTest('row 12: a second node of the same name waits and says why', { n: 3, ...FAST,
+clusterTest('R-15, row 12: a second node of the same name waits and says why', { n: 3, ...FAST,
   started: false }, async (cluster, t) => {
   const [first, other, second] = cluster.hosts;
   const { timeline } = cluster;
@@ -39,7 +39,7 @@ clusterTest('row 12: a second node of the same name waits and says why', { n: 3,
   within(t, 'the second one joins', joined - killed, FAST.hold + 3 * FAST.hello);
 });
 
-clusterTest('a name moves to another host at once after a goodbye (R-16)', { n: 3, ...FAST,
+clusterTest('R-16: a name moves to another host at once after a goodbye', { n: 3, ...FAST,
   started: false }, async (cluster, t) => {
   const [first, other, second] = cluster.hosts;
   second.config.node = first.name;
@@ -62,7 +62,7 @@ clusterTest('a name moves to another host at once after a goodbye (R-16)', { n: 
   t.diagnostic(`its slot is back after ${Math.round(moved - at)} ms`);
 });
 
-clusterTest('kill -9 and start within 200 ms, again and again: one entry, slot kept (R-17)',
+clusterTest('R-17: kill -9 and start within 200 ms, again and again: one entry, slot kept',
   { n: 3, ...FAST }, async (cluster) => {
     const { names, timeline } = cluster;
     const host = cluster.others(cluster.avg())[0];

@@ -22,7 +22,7 @@ clusterTest('row 14: the AVG dies under two saturating clients and 2,000 idle co
       FAST.hold - FAST.hello);
   });
 
-clusterTest('clients that reset their connections cost nothing (R-66)', { n: 1, ...FAST },
+clusterTest('R-66: clients that reset their connections cost nothing', { n: 1, ...FAST },
   async (cluster) => {
     const [host] = cluster.hosts;
     const before = processUse(host.agent.pid).fds;

@@ -19,7 +19,7 @@ const TRANSPORTS = {
 };
 
 for (const [what, options] of Object.entries(TRANSPORTS)) {
-  clusterTest(`two of equal priority meet again after a cut, ${what} (R-01)`,
+  clusterTest(`R-01: two of equal priority meet again after a cut, ${what}`,
     { n: 2, ...FAST, ...options }, async (cluster, t) => {
       const { names } = cluster;
       cluster.net.partition([[1], [2]]);
@@ -36,7 +36,7 @@ for (const [what, options] of Object.entries(TRANSPORTS)) {
 
 const initial = (host) => (world) => world.get(host.name).status.d?.groups[0].state === 'Initial';
 
-clusterTest('a link goes down and up, is taken away and comes back (R-34, R-36)',
+clusterTest('R-34, R-36: a link goes down and up, is taken away and comes back',
   { n: 3, ...FAST }, async (cluster, t) => {
     const { names, net } = cluster;
     for (const [what, off, on] of [
@@ -57,7 +57,7 @@ clusterTest('a link goes down and up, is taken away and comes back (R-34, R-36)'
       }
   });
 
-clusterTest('an agent without an address waits, and works once it has one (R-35)',
+clusterTest('R-35: an agent without an address waits, and works once it has one',
   { n: 2, ...FAST, started: false }, async (cluster, t) => {
     const [first, late] = cluster.hosts;
     const { names, net } = cluster;
@@ -72,7 +72,7 @@ clusterTest('an agent without an address waits, and works once it has one (R-35)
     t.diagnostic(`converged ${Math.round(took - at)} ms after it got its address`);
   });
 
-clusterTest('all addresses of the AVG are flushed and restored (R-37)', { n: 3, ...FAST },
+clusterTest('R-37: all addresses of the AVG are flushed and restored', { n: 3, ...FAST },
   async (cluster, t) => {
     const { names, net } = cluster;
     const host = cluster.avg();
@@ -92,7 +92,7 @@ const cpuTicks = (pid) => {
   return Number(fields[11]) + Number(fields[12]);
 };
 
-clusterTest('a peer whose port is closed costs no CPU (R-41)',
+clusterTest('R-41: a peer whose port is closed costs no CPU',
   { n: 2, ...FAST, peers: [ip4(1), ip4(2)] }, async (cluster, t) => {
     const [host, other] = cluster.hosts;
     other.kill('SIGKILL');
@@ -106,7 +106,7 @@ clusterTest('a peer whose port is closed costs no CPU (R-41)',
     assert.ok(percent < 20, `${percent} % of a core: it spins`);
   });
 
-clusterTest('no peer at all: says so, and never falls back to multicast (R-43)',
+clusterTest('R-43: no peer at all: says so, and never falls back to multicast',
   { n: 1, ...FAST, peers: [], started: false }, async (cluster) => {
     const [host] = cluster.hosts;
     host.startAgent();
@@ -115,7 +115,7 @@ clusterTest('no peer at all: says so, and never falls back to multicast (R-43)',
     assert.equal(cluster.net.sent(1), 0);
   });
 
-clusterTest('peers that cannot be resolved at the start are found later (R-19)',
+clusterTest('R-19: peers that cannot be resolved at the start are found later',
   { n: 3, spare: 1, ...FAST, peers: ['agents.test'], started: false }, async (cluster, t) => {
     const dns = cluster.tool(4, 'dns.mjs', [ip4(4)]);
     await dns.ask({ names: {} });
@@ -135,7 +135,7 @@ clusterTest('peers that cannot be resolved at the start are found later (R-19)',
       what: 'all three, without the name server' });
   });
 
-clusterTest('two groups on the same agents know nothing of each other (R-24)', {
+clusterTest('R-24: two groups on the same agents know nothing of each other', {
   n: 2, ...FAST,
   patch(config) {
     const drain = join(config.state_dir, '../drain');

@@ -30,7 +30,7 @@ clusterTest('row 8: random one-way cuts among 4', { n: 4, ...FAST }, async (clus
   }
 });
 
-clusterTest('an AVG that hears nobody is replaced (R-11)', { n: 3, ...FAST },
+clusterTest('R-11: an AVG that hears nobody is replaced', { n: 3, ...FAST },
   async (cluster, t) => {
     const deaf = cluster.avg();
     const rest = cluster.others(deaf).map(({ name }) => name);
@@ -42,7 +42,7 @@ clusterTest('an AVG that hears nobody is replaced (R-11)', { n: 3, ...FAST },
     within(t, 'another AVG', took - at, SETTLE_MS);
   });
 
-clusterTest('a newcomer that is deaf at first disturbs nobody (R-05)', { n: 3, ...FAST,
+clusterTest('R-05: a newcomer that is deaf at first disturbs nobody', { n: 3, ...FAST,
   started: false }, async (cluster) => {
   const [late, ...rest] = cluster.hosts;
   const names = rest.map(({ name }) => name);

@@ -96,8 +96,9 @@ class Host {
   }
 
   startPoller() {
-    this.poller = new Talker(this.argv(['node', join(LIB, 'poller.mjs'), String(PERIOD_MS), '8080',
-      '8081']), { log: this.log('poller'),
+    const period = String(this.cluster.options.period ?? PERIOD_MS);
+    this.poller = new Talker(this.argv(['node', join(LIB, 'poller.mjs'), period, '8080', '8081']), {
+      log: this.log('poller'),
       onLine: (line) => this.cluster.timeline.add(this.name, line) });
     return this.poller.ask({ sync: true });
   }
@@ -150,6 +151,7 @@ export class Cluster {
    *   n       hosts with an agent and a BFF
    *   spare   further hosts with neither, for strangers and late comers
    *   patch   function (config, i) that changes a host's config
+   *   period  how often a poller asks, ms
    */
   constructor(options) {
     if (!existsSync(GLBPD)) throw new Error(`${GLBPD} is not there: build it, or set GLBPD`);
@@ -205,10 +207,11 @@ export class Cluster {
     return this.hosts.filter((host) => !hosts.includes(host));
   }
 
-  /** A host of the network beyond the agents' ones, or one of theirs, to run a tool on. */
-  tool(i, script, args = []) {
+  /** A host of the network beyond the agents' ones, or one of theirs, to run a tool on.
+   *  onLine: what it says without being asked. */
+  tool(i, script, args = [], onLine = undefined) {
     const tool = new Talker(this.net.argv(i, ['node', join(LIB, script), ...args.map(String)]),
-      { log: join(this.dir, `${script}-${i}-${this.tools.length}.log`) });
+      { log: join(this.dir, `${script}-${i}-${this.tools.length}.log`), onLine });
     this.tools.push(tool);
     return tool;
   }

@@ -178,6 +178,11 @@ export class Network {
       + (percent ? `\nadd rule bridge glt loss numgen random mod 100 < ${percent} drop` : ''));
   }
 
+  /** Ends every cut. */
+  uncut() {
+    this.nft('flush set bridge glt cut_udp\nflush set bridge glt cut_all');
+  }
+
   /** Ends every cut and loss. */
   heal() {
     this.nft('flush set bridge glt cut_udp\nflush set bridge glt cut_all\n'

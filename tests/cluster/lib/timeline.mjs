@@ -31,6 +31,16 @@ export class Timeline {
     for (const listener of this.listeners) listener(event);
   }
 
+  /** Drops what was before `t`, but for the last thing of each kind seen on each host. */
+  forget(t) {
+    const last = new Map();
+    for (const event of this.order())
+      if (event.t < t) last.set(`${event.host} ${event.kind}`, event);
+    const kept = new Set(last.values());
+    this.events = this.events.filter((event) => event.t >= t || kept.has(event));
+    this.late = this.late.filter((event) => event.t >= t);
+  }
+
   order() {
     if (!this.sorted) this.events.sort((a, b) => a.t - b.t);
     this.sorted = true;
