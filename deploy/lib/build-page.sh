@@ -4,7 +4,7 @@
 #   build-page.sh DIR
 #
 # Wants npm and its registry; where Node is older than 20.19, npm's package of it goes into build/. Nothing
-# in DIR changes when it fails; the last line on stderr says why.
+# in DIR changes when it fails. The last line on stderr says what it is at, and why it failed.
 set -uo pipefail
 out=$(realpath -m "${1:?build-page.sh DIR}")
 cd "$(dirname "$0")/../.." || exit 1
@@ -26,8 +26,10 @@ use_modern_node || { echo "Node 20.19 or newer was not to be had from the npm re
 cd client/example || exit 1
 # npm writes that file last: what is older than the lock file is not whole, or of another one.
 if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+    echo "taking the page's packages from the npm registry" >&2
     quietly timeout --foreground 300 npm ci --no-audit --no-fund --fetch-retries 1 --fetch-timeout 30000 ||
         { echo "npm ci failed in client/example: is the npm registry reachable?" >&2; exit 1; }
 fi
+echo "building the page" >&2
 quietly timeout --foreground 120 npm run build -- --outDir "$out" --emptyOutDir ||
     { echo "vite build failed in client/example" >&2; exit 1; }
