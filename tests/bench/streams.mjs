@@ -13,7 +13,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { loadavg, tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -177,6 +177,9 @@ for (let run = 0; run < Number(options.changes); run++) {
   half.add(median(times));
 }
 console.log(`load ${loadavg().map((x) => x.toFixed(1)).join(' ')} at the end\n`);
+if (loadavg()[0] > 2 * availableParallelism())
+  console.log('The machine is busy: the times are those of the queue for a core, in which HTTP threads '
+    + 'stand at nice 5; the CPU time is right.\n');
 console.log(table([half, all, cost]));
 
 const stopping = performance.now();
