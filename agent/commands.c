@@ -101,7 +101,8 @@ int glbp_agent_command(void *ctx, const struct glbp_control_request *req, json_t
     case GLBP_CONTROL_RELOAD:
         return glbp_agent_reload(agent, req->token)
                    ? GLBP_CONTROL_LATER
-                   : refuse(err, errcap, "%s", "too many wait for a reload already");
+                   : refuse(err, errcap, "%s",
+                            "memory lacks, or too many wait for a reload already");
     case GLBP_CONTROL_FOLLOW:
         break; /* answered by the control socket itself */
     }

@@ -86,7 +86,7 @@ async function answers(host, agent) {
   for (const end = now() + PATIENCE_MS; !agent.exit && now() < end; await sleep(10))
     if (existsSync(host.config.control) && await ask(host.config.control, { cmd: 'version' }))
       return true;
-  assert.ok(agent.exit, `it neither answers nor ends: ${agent.text()}`);
+  assert.ok(agent.exit, `it neither answers nor ends: ${agent.log}\n${agent.text()}`);
   return false;
 }
 

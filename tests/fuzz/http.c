@@ -127,14 +127,31 @@ static void read_line(const char *line, size_t len, struct head *ret)
     ret->encodings += len >= 18 && strncasecmp(line, "transfer-encoding:", 18) == 0;
 }
 
+/* The first word, "" for one that holds a NUL. */
+static void method_into(const char *line, size_t len, char *ret, size_t cap)
+{
+    const char *blank = memchr(line, ' ', len);
+    size_t word = blank == NULL ? len : (size_t)(blank - line);
+
+    if (memchr(line, '\0', word) == NULL)
+        snprintf(ret, cap, "%.*s", (int)word, line);
+}
+
 static struct head read_head(const char *bytes, size_t len)
 {
     struct head head = {.method = ""};
     const char *end = bytes + len, *line = bytes;
     bool first = true;
 
-    while (line < end && (*line == '\r' || *line == '\n')) /* empty lines before it are allowed */
-        line++;
+    /* Empty lines before it are allowed. libmicrohttpd takes a line that begins with a NUL for one.
+     */
+    while (line < end && (*line == '\r' || *line == '\n' || *line == '\0')) {
+        const char *lf = memchr(line, '\n', (size_t)(end - line));
+
+        if (lf == NULL)
+            return head;
+        line = *line == '\0' ? lf + 1 : line + 1;
+    }
     while (line < end) {
         const char *lf = memchr(line, '\n', (size_t)(end - line));
         size_t n = (size_t)((lf == NULL ? end : lf) - line);
@@ -147,7 +164,7 @@ static struct head read_head(const char *bytes, size_t len)
             return head;
         read_line(line, n, &head);
         if (first) {
-            snprintf(head.method, sizeof head.method, "%.*s", (int)strcspn(line, " "), line);
+            method_into(line, n, head.method, sizeof head.method);
             head.http10 = n >= 8 && memcmp(line + n - 8, "HTTP/1.0", 8) == 0;
         }
         first = false;
@@ -193,6 +210,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text_len += sizeof LAST - 1;
     head = read_head((const char *)text, text_len);
     len = talk(admin, text, text_len, answer);
+    if (getenv("FUZZ_TRACE") != NULL)
+        printf("%.*s\n", (int)len, answer);
     if (len == 0)
         return 0; /* libmicrohttpd hangs up on some rubbish without a word */
     used = read_answer(answer, len, strcmp(head.method, "HEAD") == 0, &status);
