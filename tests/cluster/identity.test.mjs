@@ -4,6 +4,7 @@ import { clusterTest, within } from './lib/testing.mjs';
 import { converged, moves, takeovers } from './lib/predicates.mjs';
 import { now, sleep } from './lib/sh.mjs';
 
+const ROUNDS = Number(process.env.GLBP_ROUNDS ?? 10);
 const FAST = { hello: 100, hold: 350 };
 
 clusterTest('R-15, row 12: a second node of the same name waits and says why', { n: 3, ...FAST,
@@ -67,7 +68,7 @@ clusterTest('R-17: kill -9 and start within 200 ms, again and again: one entry, 
     const { names, timeline } = cluster;
     const host = cluster.others(cluster.avg())[0];
     const at = now();
-    for (let run = 0; run < 10; run++) {
+    for (let run = 0; run < ROUNDS; run++) {
       host.kill('SIGKILL');
       await host.agent.exited;
       await sleep(Math.random() * 150);

@@ -1,9 +1,9 @@
 /* Rows of the scenarios (tests/scenarios.md) that one group shows: what others met, told to it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/limits.h"
 #include "rig.h"
+#include "tests/rounds.h"
 
 static struct rig rig;
 
@@ -15,13 +15,6 @@ static void setup(void)
 static void teardown(void)
 {
     rig_close(&rig);
-}
-
-/* So often for each of the three offsets; GLBP_ROUNDS in the environment says more. */
-static int rounds(int usual)
-{
-    const char *text = getenv("GLBP_ROUNDS");
-    return text ? atoi(text) : usual;
 }
 
 /* The AVG's hello comes 1 ms before its hold is over, with its end, and 1 ms after: the standby

@@ -238,7 +238,7 @@ START_TEST(rise_and_fall)
 }
 END_TEST
 
-START_TEST(r57_an_alternating_bff_changes_nothing) /* */
+START_TEST(r57_an_alternating_bff_changes_nothing)
 {
     struct glbp_judge judge = {0};
 

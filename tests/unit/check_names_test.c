@@ -34,7 +34,7 @@ START_TEST(a_name_is_told_with_all_its_addresses)
 }
 END_TEST
 
-START_TEST(r19_a_name_that_fails_is_tried_again_soon) /* */
+START_TEST(r19_a_name_that_fails_is_tried_again_soon)
 {
     static const char *const hosts[] = {"late.test"};
 

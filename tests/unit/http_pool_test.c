@@ -267,6 +267,35 @@ END_TEST
 
 /* 1024 slots with uneven weights: made within what one callback of the loop may take, and every
  * slot is handed out. */
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A restart that lost everything may come to a stamp that was there before: each other content has
+ * another tag all the same. */
+START_TEST(r61_ten_thousand_restarts_share_no_tag)
+{
+    enum { N = 10000 };
+    static char *tags[N];
+
+    for (int i = 0; i < N; i++) {
+        struct glbp_table *table = rig_table(17);
+        table->stamp.term += (uint64_t)i % 100;
+        table->slots[0].share = 1 + (uint32_t)i;
+        struct glbp_pool_doc *doc = glbp_pool_doc_new(table, 10);
+        tags[i] = strdup(doc->etag);
+        ck_assert_ptr_nonnull(tags[i]);
+        glbp_pool_doc_unref(doc);
+    }
+    qsort(tags, N, sizeof tags[0], by_text);
+    for (int i = 1; i < N; i++)
+        ck_assert_str_ne(tags[i - 1], tags[i]);
+    for (int i = 0; i < N; i++)
+        free(tags[i]);
+}
+END_TEST
+
 START_TEST(large_tables_are_made_in_time)
 {
     enum { N = GLBP_SLOTS_MAX };
@@ -324,6 +353,7 @@ Suite *pool_suite(bool rewrite)
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("documents");
     tcase_add_test(tcase, r61_etag_is_stamp_and_hash);
+    tcase_add_test(tcase, r61_ten_thousand_restarts_share_no_tag);
     tcase_add_test(tcase, large_tables_are_made_in_time);
     tcase_add_test(tcase, age_and_staleness);
     suite_add_tcase(suite, tcase);

@@ -169,7 +169,7 @@ START_TEST(no_change_is_a_304_when_time_is_over)
 END_TEST
 
 /* Two in a row on one connection, by stamp and by If-None-Match; the second one on HEAD. */
-START_TEST(a_change_wakes_it)
+START_TEST(r62_a_change_wakes_it)
 {
     struct reply reply;
     char text[512];
@@ -344,7 +344,7 @@ Suite *wait_suite(void)
     tcase_add_test(tcase, words_that_are_refused);
     tcase_add_test(tcase, r60_another_pool_is_answered_at_once);
     tcase_add_test(tcase, no_change_is_a_304_when_time_is_over);
-    tcase_add_test(tcase, a_change_wakes_it);
+    tcase_add_test(tcase, r62_a_change_wakes_it);
     tcase_add_test(tcase, r62_what_it_does_not_wait_for_leaves_it_asleep);
     tcase_add_test(tcase, what_cannot_be_read_is_a_400);
     tcase_add_test(tcase, places_are_limited_and_given_back);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "tests/rounds.h"
 #include "tests/unit/net_rig.h"
 
 #define GROUP "239.255.32.22"
@@ -108,7 +109,7 @@ static void hear_self(void)
     rig_until(5000, node->heard == before + 1);
 }
 
-START_TEST(r34_a_link_that_flaps_is_joined_again) /* */
+START_TEST(r34_a_link_that_flaps_is_joined_again)
 {
     unsigned long reopened = 0;
     struct glbp_net_counters counters;
@@ -117,7 +118,7 @@ START_TEST(r34_a_link_that_flaps_is_joined_again) /* R-34 */
     ip("link set d0 up");
     start(NULL, "d0");
     ck_assert(is_up_at("10.9.0.1"));
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < rounds(20); i++) {
         hear_self();
         ip("link set d0 down");
         rig_until(5000, node->link == GLBP_LINK_DOWN);
@@ -136,7 +137,7 @@ START_TEST(r34_an_interface_made_anew_is_joined_again)
     ip("addr add 10.9.0.1/24 dev d0");
     ip("link set d0 up");
     start(NULL, "d0");
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < rounds(10); i++) {
         hear_self();
         ip("link del d0"); /* and back before anybody looked: another index */
         add_wire("d0");
@@ -167,7 +168,7 @@ START_TEST(a_link_that_was_down_for_a_moment_is_joined_again)
 }
 END_TEST
 
-START_TEST(r35_r36_without_an_address_there_is_no_link_until_it_comes) /* */
+START_TEST(r35_r36_without_an_address_there_is_no_link_until_it_comes)
 {
     ip("link set d0 up");
     start(NULL, "d0");
@@ -192,7 +193,7 @@ START_TEST(r35_r37_an_address_listened_on_is_waited_for)
     rig_until(5000, node->links == 1);
     ck_assert_int_eq(node->link, GLBP_LINK_DOWN);
     ck_assert_ptr_nonnull(strstr(rig_logged(), "no interface has the address 10.9.0.1"));
-    for (int i = 0; i < 5; i++) { /* */
+    for (int i = 0; i < 5; i++) {
         ip("addr add 10.9.0.1/24 dev d0");
         rig_until(5000, is_up_at("10.9.0.1"));
         ip("addr flush dev d0");
@@ -225,7 +226,7 @@ START_TEST(another_address_is_told)
 }
 END_TEST
 
-START_TEST(r36_loopback_and_bridges_are_no_refuge) /* */
+START_TEST(r36_loopback_and_bridges_are_no_refuge)
 {
     ip("addr add 10.9.0.1/24 dev d0");
     ip("link set d0 up");
@@ -262,7 +263,7 @@ START_TEST(with_nothing_but_loopback_an_agent_runs_alone_until_an_address_comes)
 }
 END_TEST
 
-START_TEST(r39_r40_only_the_configured_interface_is_heard_and_used) /* */
+START_TEST(r39_r40_only_the_configured_interface_is_heard_and_used)
 {
     add_wire("d1");
     ip("addr add 10.9.0.1/24 dev d0");
@@ -314,7 +315,7 @@ START_TEST(sending_to_nobody_for_a_hello_is_cut_off)
 }
 END_TEST
 
-START_TEST(r38_ipv6_multicast_on_a_named_interface) /* */
+START_TEST(r38_ipv6_multicast_on_a_named_interface)
 {
     ip("link set d0 up");
     node_init(node, "::");

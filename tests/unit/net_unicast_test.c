@@ -194,7 +194,7 @@ START_TEST(r19_r21_names_bring_the_mesh_up_when_they_resolve)
 }
 END_TEST
 
-START_TEST(r43_no_peers_is_said_once_and_is_no_multicast) /* */
+START_TEST(r43_no_peers_is_said_once_and_is_no_multicast)
 {
     unsigned lines;
 
