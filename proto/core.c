@@ -279,7 +279,9 @@ static int take(struct glbp_group *group, const struct glbp_input *in)
 
 /* ---- what follows ---- */
 
-/* A stall longer than hold: AVG and standby go to Listen before anything else (section 4). */
+/* A stall longer than hold: who did more than listen goes to Listen before anything else (section
+ * 4). What waits in the socket was said at any time since, and proves no life: it counts as heard
+ * when the stall began. */
 static void notice_stall(struct glbp_group *group)
 {
     if (group->last_step_ms == 0 || group->state < GLBP_LISTEN)
@@ -294,6 +296,10 @@ static void notice_stall(struct glbp_group *group)
     event->value = gap_ms;
     event->limit_ms = group->config.hold_ms;
     (void)glbp_election_run(group, GLBP_ON_STALL);
+    if (group->state == GLBP_LISTEN)
+        glbp_election_listen(group);
+    if (group->stall_ms == 0)
+        group->stall_ms = group->last_step_ms;
 }
 
 static void confirm(struct glbp_group *group)
@@ -316,12 +322,18 @@ static uint64_t least(uint64_t a, uint64_t b)
 static void settle(struct glbp_group *group, bool tick)
 {
     uint64_t due_ms = GLBP_NEVER_MS;
+    if (group->stall_ms != 0 && !tick) {
+        group->deadline_ms = group->now.mono_ms; /* nothing follows before the backlog is read */
+        return;
+    }
     if (glbp_weight_settle(group)) {
         group->decide = true;
         glbp_hello_soon(group, 0);
     }
-    if (tick)
+    if (tick) {
+        glbp_liveness_resume(group);
         glbp_liveness_settle(group);
+    }
     due_ms = least(due_ms, glbp_namesake_settle(group));
     glbp_claim_settle(group);
     if (glbp_election_run(group, GLBP_ON_SETTLE))

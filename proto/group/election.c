@@ -363,6 +363,12 @@ static void claim(struct glbp_group *group)
     glbp_table_adopt(group, group->claim_term);
 }
 
+void glbp_election_listen(struct glbp_group *group)
+{
+    group->listen_ms = group->now.mono_ms;
+    glbp_hello_solicit(group);
+}
+
 static void move(struct glbp_group *group, const struct glbp_election_row *row)
 {
     enum glbp_state from = group->state;
@@ -377,12 +383,10 @@ static void move(struct glbp_group *group, const struct glbp_election_row *row)
     if (row->to == GLBP_ACTIVE)
         claim(group);
     glbp_election_set_state(group, row->to, row->why);
-    if (row->to == GLBP_LISTEN) {
-        group->listen_ms = group->now.mono_ms;
-        if (from == GLBP_INITIAL)
-            group->ready_ms = group->now.mono_ms;
-        glbp_hello_solicit(group);
-    }
+    if (row->to == GLBP_LISTEN)
+        glbp_election_listen(group);
+    if (row->to == GLBP_LISTEN && from == GLBP_INITIAL)
+        group->ready_ms = group->now.mono_ms;
     if (from == GLBP_ACTIVE || row->to == GLBP_ACTIVE)
         glbp_claim_settle(group);
     if (row->to == GLBP_ACTIVE) {

@@ -20,4 +20,8 @@ const struct glbp_election_row *glbp_election_rows(size_t *ret_n);
  * hello is due at once (section 4). */
 void glbp_election_set_state(struct glbp_group *group, enum glbp_state to, enum glbp_reason why);
 
+/* Listens anew, for a whole window, and solicits: on the way into Listen, and there after a stall.
+ */
+void glbp_election_listen(struct glbp_group *group);
+
 #endif

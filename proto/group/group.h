@@ -184,6 +184,7 @@ struct glbp_group {
     uint64_t judge_ms;   /* of the last tick: silence is judged as of then, since only before a tick
                           * was the socket drained (section 4) */
     uint64_t last_step_ms;   /* 0: none yet */
+    uint64_t stall_ms;       /* when the own stall began whose backlog is being drained; 0: none */
     struct glbp_output *out; /* of the step under way */
     struct glbp_event spare; /* takes the events beyond the output's room */
     uint64_t deadline_ms;
@@ -341,6 +342,11 @@ enum glbp_reject glbp_receive(struct glbp_group *group, const struct glbp_input 
 
 /* ---- liveness.c (section 4): asking, losing, probing; on a tick only ---- */
 void glbp_liveness_settle(struct glbp_group *group);
+/* When what is heard now was said at the earliest: now, or, while the backlog of an own stall is
+ * drained, when that began. */
+uint64_t glbp_liveness_heard_ms(const struct glbp_group *group);
+/* After a stall, once the socket is drained: who lived before it has two hellos to be heard. */
+void glbp_liveness_resume(struct glbp_group *group);
 /* A fresh datagram of it came; `newest`: above all of it that is known. */
 void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest);
 /* A live member proves it alive as of proof_ms, by following it (key 20). */

@@ -36,24 +36,44 @@ static void revive(struct glbp_group *group, struct glbp_member *member)
     member->lost_ms = 0;
 }
 
+uint64_t glbp_liveness_heard_ms(const struct glbp_group *group)
+{
+    return group->stall_ms != 0 ? group->stall_ms : group->now.mono_ms;
+}
+
+void glbp_liveness_resume(struct glbp_group *group)
+{
+    uint64_t grace_ms = 2 * (uint64_t)group->config.hello_ms;
+    uint64_t until_ms = group->now.mono_ms + grace_ms;
+    if (group->stall_ms == 0)
+        return;
+    group->stall_ms = 0;
+    for (size_t i = 0; i < group->members_n; i++) {
+        struct glbp_member *member = &group->members[i];
+        if (member->alive && member->alive_ms + member->hold_ms < until_ms)
+            member->alive_ms = until_ms - member->hold_ms;
+    }
+    group->liveness_ms = group->now.mono_ms;
+}
+
 void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest)
 {
-    uint64_t now_ms = group->now.mono_ms;
-    if (member->direct_ms != 0 && now_ms - member->direct_ms > member->max_gap_ms)
-        member->max_gap_ms = now_ms - member->direct_ms;
-    member->direct_ms = now_ms;
+    uint64_t heard_ms = glbp_liveness_heard_ms(group);
+    if (member->direct_ms != 0 && heard_ms > member->direct_ms + member->max_gap_ms)
+        member->max_gap_ms = heard_ms - member->direct_ms;
+    member->direct_ms = heard_ms;
     member->believed = true;
-    if (newest)
-        member->alive_ms = now_ms;
+    if (newest && heard_ms > member->alive_ms)
+        member->alive_ms = heard_ms;
     member->asks = 0;
-    member->next_ask_ms = now_ms + member->hold_ms / 3;
+    member->next_ask_ms = heard_ms + member->hold_ms / 3;
     if (member->next_ask_ms < group->liveness_ms)
         group->liveness_ms = member->next_ask_ms;
     if (member->probing.next_ms != GLBP_NEVER_MS) {
         probing_reset(&member->probing);
         group->decide = true;
     }
-    if (newest && !member->alive)
+    if (newest && !member->alive && group->stall_ms == 0)
         revive(group, member);
 }
 
@@ -74,11 +94,11 @@ void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen
         seen->seq <= member->known_seq)
         return;
     member->known_seq = seen->seq;
-    uint64_t now_ms = group->now.mono_ms;
-    uint64_t proof_ms = now_ms > seen->age_ms ? now_ms - seen->age_ms : 0;
+    uint64_t heard_ms = glbp_liveness_heard_ms(group);
+    uint64_t proof_ms = heard_ms > seen->age_ms ? heard_ms - seen->age_ms : 0;
     if (proof_ms > member->alive_ms)
         member->alive_ms = proof_ms;
-    if (!member->alive && seen->age_ms < member->hold_ms)
+    if (!member->alive && seen->age_ms < member->hold_ms && group->stall_ms == 0)
         revive(group, member);
 }
 

@@ -118,7 +118,7 @@ static void copy_said(struct glbp_group *group, struct glbp_member *member)
     member->weight_max = msg->weight_max;
     member->latency_us = msg->latency_us;
     member->follows = msg->follows;
-    member->hello_applied_ms = group->now.mono_ms;
+    member->hello_applied_ms = glbp_liveness_heard_ms(group);
     if ((msg->flags & GLBP_FLAG_ELIGIBLE) != 0)
         member->seen_eligible = true;
 }

@@ -35,7 +35,8 @@
     X(GLBP_REJECT_URL, "url", "a url that url_allow does not allow")                               \
     X(GLBP_REJECT_TIMERS, "timers", "hold_ms below 3 x hello_ms")                                  \
     X(GLBP_REJECT_MEMBERS_FULL, "members_full", "one member more than max_members")                \
-    X(GLBP_REJECT_TABLE_SIZE, "table_size", "a table larger than max_members and max_forwarders")
+    X(GLBP_REJECT_TABLE_SIZE, "table_size",                                                        \
+      "a table larger than max_members or max_forwarders here: raise them")
 
 #define GLBP_REJECT_ENUM(name, counter, text) name,
 enum glbp_reject { GLBP_ACCEPTED = 0, GLBP_REJECTS(GLBP_REJECT_ENUM) GLBP_REJECT_COUNT_ };

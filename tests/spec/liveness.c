@@ -210,6 +210,28 @@ START_TEST(s4_a_stalled_process_expires_nobody_before_it_drained)
 }
 END_TEST
 
+START_TEST(s4_r30_the_backlog_of_a_stall_proves_no_life)
+{
+    struct peer a = peer_of("a", 1);
+    struct peer b = peer_of("b", 2);
+    peer_leads(&a, WALL + 1);
+    peer_follows(&b, &a);
+    wait_with(&rig, 4 * HELLO, (struct peer *[]){&a, &b}, 2);
+    ck_assert_str_eq(status_of(&rig).avg, "a");
+    rig_clear(&rig);
+    rig.now.mono_ms += 10 * HOLD;
+    (void)say(&rig, &a); /* said in the stall's first seconds: a may be gone since */
+    (void)say(&rig, &b);
+    wait_ms(&rig, 1);
+    ck_assert_str_eq(status_of(&rig).avg, "");
+    ck_assert(!rig.hello.follows.present);
+    ck_assert(alive("a") && alive("b")); /* but has two hellos to be heard */
+    (void)say(&rig, &b);
+    wait_ms(&rig, 2 * HELLO);
+    ck_assert(!alive("a") && alive("b"));
+}
+END_TEST
+
 START_TEST(s4_r25_the_wall_clock_moves_nobody)
 {
     struct peer a = peer_of("a", 1);
@@ -252,6 +274,7 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_an_avg_answers_a_solicit_at_once);
     tcase_add_test(tcase, s4_a_stall_beyond_hold_sends_the_avg_to_listen_first);
     tcase_add_test(tcase, s4_a_stalled_process_expires_nobody_before_it_drained);
+    tcase_add_test(tcase, s4_r30_the_backlog_of_a_stall_proves_no_life);
     tcase_add_test(tcase, s4_r25_the_wall_clock_moves_nobody);
     tcase_add_test(tcase, s4_r10_different_timers_are_a_warning);
     return tcase;
