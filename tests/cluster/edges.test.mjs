@@ -28,7 +28,7 @@ const softLimit = (pid) => /Max open files\s+(\d+)/.exec(readFileSync(`/proc/${p
 const leads = (cluster, { name }) =>
   cluster.timeline.world().get(name).status.d?.groups[0].state === 'Active';
 
-clusterTest('no descriptor is left: the AVG stays, its clients and checks wait, and all comes back',
+clusterTest('R-63: no descriptor is left: the AVG stays, clients and checks wait, all comes back',
   { n: 3, ...FAST }, async (cluster) => {
     const host = cluster.avg();
     const { pid } = host.agent;
@@ -53,7 +53,7 @@ clusterTest('no descriptor is left: the AVG stays, its clients and checks wait, 
     assert.ok(after <= descriptors.length + 8, `${descriptors.length} descriptors before, ${after} now`);
   });
 
-clusterTest('a log that nobody reads stops no agent, and comes when it is read',
+clusterTest('R-33: a log that nobody reads stops no agent, and comes when it is read',
   { n: 2, ...FAST, started: false }, async (cluster) => {
     const [host, other] = cluster.hosts;
     const path = join(host.dir, 'log.fifo');
@@ -112,7 +112,7 @@ clusterTest('a reader of the log that is stopped stops no agent', { n: 2, ...FAS
     cat.kill('SIGKILL');
   });
 
-clusterTest('a disk that hangs: said, waited for by nobody, and written when it answers',
+clusterTest('R-33: a disk that hangs: said, waited for by nobody, and written when it answers',
   { n: 2, ...FAST, started: false }, async (cluster) => {
     const [host] = cluster.hosts;
     const dir = host.config.state_dir;
@@ -148,7 +148,7 @@ clusterTest('a disk that is full: said once, and written when there is room', { 
   assert.equal(host.agentLog().match(/cannot be written/g).length, 1);
 });
 
-clusterTest('a name server that never answers: the agent leads alone, stops at once, and finds the '
+clusterTest('R-46: a name server that never answers: the agent leads alone, stops at once, and finds the '
   + 'others when it does', { n: 2, ...FAST, spare: 1, started: false,
   patch(config) {
     config.transport = { listen: '0.0.0.0:3222', peers: ['agents.test'] };

@@ -172,7 +172,7 @@ clusterTest('R-44: without keys a stranger from elsewhere is not believed',
     t.diagnostic('1,000 datagrams from an address outside `peers`');
   });
 
-clusterTest('R-44: with the key, who is on nobody\'s list becomes a member',
+clusterTest('R-44: with the key, who is on no list becomes a member',
   { ...keyed, spare: 0, peers: [ip4(1), ip4(2)] }, async (cluster) => {
     assert.ok(converged(cluster.names)(cluster.timeline.world()));
   });

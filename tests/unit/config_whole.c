@@ -46,7 +46,7 @@ static void refused(const char *text, size_t len, const char *line)
     ck_assert_str_eq(said, line);
 }
 
-START_TEST(texts_that_are_no_json)
+START_TEST(r69_texts_that_are_no_json)
 {
     char *deep = malloc(100000);
 
@@ -413,7 +413,7 @@ TCase *config_whole(void)
     TCase *tcase = tcase_create("whole");
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, texts_that_are_no_json);
+    tcase_add_test(tcase, r69_texts_that_are_no_json);
     tcase_add_test(tcase, files_that_cannot_be_read);
     tcase_add_test(tcase, damaged_texts);
     tcase_add_test(tcase, defaults);
