@@ -20,6 +20,7 @@ static const char usage[] =
     "  --faults A,B    only these kinds (by the seed)\n"
     "  --jobs N        processes, 1..64 (1)\n"
     "  --budget S      begins no seed after S seconds; with --seeds, as far as it gets\n"
+    "  --progress S    says how far it is every S seconds\n"
     "  --hash          runs each seed twice and prints the hash of all that happened\n"
     "  --verbose       the trace of each run: faults and events\n"
     "  --packets       … and every datagram that is sent\n"
@@ -143,6 +144,8 @@ static int take(struct sim_batch *batch, char *extra, size_t cap, const char *op
         batch->jobs = (uint32_t)number(option, value, 1, 64);
     else if (strcmp(option, "--budget") == 0)
         batch->budget_s = (uint32_t)number(option, value, 1, 1000000);
+    else if (strcmp(option, "--progress") == 0)
+        batch->progress_s = (uint32_t)number(option, value, 1, 100000);
     else if (strcmp(option, "--minutes") == 0)
         batch->options.minutes = (uint32_t)number(option, value, 1, 1000000);
     else if (strcmp(option, "--nodes") == 0)

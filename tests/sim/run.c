@@ -146,7 +146,7 @@ static void describe(const struct run *run)
 
     printf("seed %" PRIu64 ": %zu nodes, hello %" PRIu64 " hold %" PRIu64 "%s%s%s%s%s",
            run->options->seed, world->hosts_n, run->setup.hello_ms, run->setup.hold_ms,
-           world->is_signed ? ", signed" : "", world->with_envelope ? " for real" : "",
+           world->is_signed ? ", signed" : "", run->setup.for_real ? " for real" : "",
            world->unicast ? ", unicast" : "", run->setup.sparse ? " sparse" : "",
            run->check.preempts ? ", preempt" : "");
     printf(", class %s", sim_class_name(run->setup.class));
@@ -185,6 +185,8 @@ void sim_run(const struct sim_options *options, struct sim_result *ret)
     sim_check_frontends_look(&run->check, &run->faults.rng);
     *ret = (struct sim_result){0};
     if (setjmp(world->on_fail) == 0) {
+        if (run->setup.for_real)
+            sim_world_sign(world);
         cold_start(run);
         while (!run->over)
             sim_world_run(world, world->now_ms + 1000);

@@ -36,6 +36,7 @@ struct sim_setup {
     uint64_t budget_ms;         /* simulated time of this run */
     uint64_t hello_ms, hold_ms; /* the longest of any host */
     uint64_t preempt_ms;        /* longest preempt delay; 0 nobody preempts */
+    bool for_real;              /* signs and checks: sim_world_sign() is due */
     bool sparse;                /* unicast with few peers: needs time to find each other */
     bool together;              /* cold start at one moment */
 };

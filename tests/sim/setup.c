@@ -159,8 +159,8 @@ static void draw_world(struct sim_rng *rng, struct sim_world *world, struct sim_
     bool oneways = setup->class == SIM_CLASS_ONEWAYS;
 
     world->is_signed = sim_rng_permille(rng, 500) || oneways;
-    if (sim_rng_below(rng, 16) == 0)
-        sim_world_sign(world);
+    setup->for_real = sim_rng_below(rng, 16) == 0;
+    world->is_signed = world->is_signed || setup->for_real;
     world->unicast = sim_rng_permille(rng, 250);
     setup->sparse = world->unicast && world->is_signed && sim_rng_permille(rng, 250) && !oneways;
     draw_peers(rng, world, setup->sparse);
@@ -210,9 +210,8 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
     faults->kinds = draw_kinds(&rng, class);
     if (options->kinds)
         faults->kinds = options->kinds;
-    if ((faults->kinds & SIM_FAULT_BIT(SIM_FAULT_ROTATE)) && at_most_two(faults->kinds) &&
-        !world->with_envelope)
-        sim_world_sign(world); /* else it would do nothing */
+    if ((faults->kinds & SIM_FAULT_BIT(SIM_FAULT_ROTATE)) && at_most_two(faults->kinds))
+        ret->for_real = true; /* else it would do nothing */
     faults->hello_ms = group.hello_ms;
     faults->hold_ms = group.hold_ms;
     faults->quiet_jitter_ms = (uint32_t)sim_rng_below(&rng, 3);

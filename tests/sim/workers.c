@@ -126,6 +126,29 @@ static double children_cpu_s(void)
     return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
 }
 
+/* A child that ended: its process id. 0: the time for a word on how far it is. */
+static pid_t await(const struct sim_batch *batch, const struct board *board, double begun_s,
+                   int *ret_status)
+{
+    double until_s = clock_s() + batch->progress_s;
+    pid_t pid;
+
+    if (batch->progress_s == 0)
+        return wait(ret_status);
+    while ((pid = waitpid(-1, ret_status, WNOHANG)) == 0) {
+        if (clock_s() < until_s) {
+            usleep(100000);
+            continue;
+        }
+        printf("%.0f s: %" PRIu64 " seeds, %.1f simulated hours, %" PRIu64 " failures\n",
+               clock_s() - begun_s, board->seeds, (double)board->simulated_ms / 3600000,
+               board->failures);
+        fflush(stdout);
+        return 0;
+    }
+    return pid;
+}
+
 void sim_batch_run(const struct sim_batch *batch, struct sim_totals *ret)
 {
     struct board *board =
@@ -142,8 +165,8 @@ void sim_batch_run(const struct sim_batch *batch, struct sim_totals *ret)
     board->until_s = batch->budget_s ? begun_s + batch->budget_s : 0;
     for (uint32_t job = 0; job < batch->jobs; job++)
         spawn(batch, board, job);
-    while (living > 0 && (pid = wait(&status)) > 0) {
-        if (!bury(batch, board, pid, status))
+    while (living > 0 && (pid = await(batch, board, begun_s, &status)) >= 0) {
+        if (pid > 0 && !bury(batch, board, pid, status))
             living--;
     }
     *ret = (struct sim_totals){

@@ -10,6 +10,7 @@ struct sim_batch {
     uint64_t first, last;
     uint32_t jobs;       /* 1..64 */
     uint32_t budget_s;   /* begins no seed after that; 0 no limit */
+    uint32_t progress_s; /* a line on how far it is, so often; 0 never */
     bool print_hash;     /* "seed N hash H" for each, run twice */
     const char *command; /* how a failure is replayed: the words before the seed */
     const char *extra;   /* … and those after it */
