@@ -12,6 +12,7 @@ import type { Status } from './types.js'
 
 /** While news are pushed, polling is only the safety net. */
 const NET_PACE = 4
+const TOLD_MAX = 100
 
 /** What runs between `start` and `stop`. */
 export class Engine {
@@ -24,6 +25,7 @@ export class Engine {
   /** Following and probing: on, and the page is seen. */
   #awake = false
   #off: (() => void)[] = []
+  readonly #told = new Set<string>()
   #hints: Hints | undefined
   #tabs: Tabs | undefined
   #push: Push | undefined
@@ -32,8 +34,10 @@ export class Engine {
     this.#core = core
     this.#status = core.status
     const pace = () => this.#tabs?.pace() ?? 1
+    const tell = (text: string) => this.#tell(text)
     this.#prober = new Prober(core, {
       pace,
+      tell,
       ended: (health, result) => {
         this.#tabs?.tell({ probe: { url: health.url, ...result } })
         core.emit('probe', view(health))
@@ -42,6 +46,7 @@ export class Engine {
     })
     this.#follower = new Follower(core, {
       pace: () => pace() * (this.#push?.open ? NET_PACE : 1),
+      tell,
       served: (pool) => this.#tabs?.tell({ pool }),
       unreadable: (url) => this.#hint((hints) => hints.unreadable('agent', url)),
     })
@@ -153,8 +158,15 @@ export class Engine {
     }).catch(() => undefined)
   }
 
+  /** For people, each once. */
+  #tell(text: string): void {
+    if (this.#told.size > TOLD_MAX || this.#told.has(text)) return
+    this.#told.add(text)
+    this.#core.env.warn(text)
+  }
+
   #hint(run: (hints: Hints) => void): void {
-    import('./hints.js').then(({ Hints }) => run((this.#hints ??= new Hints(this.#core.env)))).catch(() => undefined)
+    import('./hints.js').then(({ Hints }) => run((this.#hints ??= new Hints(this.#core.env, (text) => this.#tell(text))))).catch(() => undefined)
   }
 
   /** Says it when the whole is in another condition than before. */

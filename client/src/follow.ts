@@ -1,7 +1,7 @@
 import { Acceptor, compareStamps, refreshMs, stampOf } from './accept.js'
 import type { Core } from './glbp.js'
-import { jitter } from './jitter.js'
 import { parsePool } from './pool.js'
+import { jitter, within } from './time.js'
 import type { Pool } from './types.js'
 import { vetUrl } from './url.js'
 
@@ -9,11 +9,12 @@ const HEDGE_MS = 150
 const ANSWER_MS = 2000
 const FIRST_RETRY_MS = 1000
 const FAILURES_TO_TELL = 3
-const TOLD_MAX = 100
 
 export interface FollowerEvents {
   /** How many times slower than alone this tab polls. */
   pace(): number
+  /** For people: what was left out, or is wrong; told once. */
+  tell(text: string): void
   /** An agent has served a table that is not in doubt. */
   served(pool: Pool): void
   /** An agent could not be asked. */
@@ -35,7 +36,6 @@ export class Follower {
   readonly #seeds: readonly string[]
   /** When an agent may be asked again: it had nothing newer. */
   readonly #notBefore = new Map<string, number>()
-  readonly #told = new Set<string>()
   #preferred: string | undefined
   #failures = 0
   #cancel: (() => void) | undefined
@@ -95,7 +95,7 @@ export class Follower {
       }
       return served.newer ? stampOf(served.pool) : undefined
     } catch (error) {
-      this.#tell(`${agent}: ${(error as Error).message}`)
+      this.#on.tell(`${agent}: ${(error as Error).message}`)
       return undefined
     }
   }
@@ -134,7 +134,7 @@ export class Follower {
     const { env } = this.#core
     const refresh = refreshMs(this.kept)
     this.#failures = answered ? 0 : this.#failures + 1
-    if (this.#failures === FAILURES_TO_TELL) this.#tell(`no agent answers, the pool in use stays: ${this.agents().join(', ')}`)
+    if (this.#failures === FAILURES_TO_TELL) this.#on.tell(`no agent answers, the pool in use stays: ${this.agents().join(', ')}`)
     const ms = answered ? refresh : Math.min(refresh, FIRST_RETRY_MS * 2 ** (this.#failures - 1))
     // Never sooner than the interval, so that an agent that had nothing newer is left alone that long.
     this.#cancel = env.after(jitter(env, ms * this.#on.pace() * 1.125, 1 / 9) + 1, () => this.poll())
@@ -199,24 +199,22 @@ export class Follower {
     })
   }
 
-  async #ask(agent: string, stopped: AbortSignal): Promise<Served | undefined> {
+  async #ask(agent: string, stop: AbortSignal): Promise<Served | undefined> {
     const { env } = this.#core
-    const late = new AbortController()
-    const cancel = env.after(ANSWER_MS, () => late.abort())
-    const signal = AbortSignal.any([stopped, late.signal])
     try {
-      // no-cache: the browser asks with If-None-Match by itself and shows the kept answer after a 304.
-      const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal })
-      if (!answer.ok) throw new Error(`it answered ${answer.status}`)
-      return this.#read(await answer.json(), agent, answer.headers.get('GLBP-Stale') === '1')
+      return await within(env, ANSWER_MS, async (signal) => {
+        // no-cache: the browser asks with If-None-Match by itself and shows the kept answer after a 304.
+        const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal })
+        if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+        return this.#read(await answer.json(), agent, answer.headers.get('GLBP-Stale') === '1')
+      }, stop)
     } catch (error) {
       if (this.#preferred === agent) this.#preferred = undefined
+      const { name, message } = error as Error
       // Whoever is not there is asked again; what answers wrongly is to be mended by somebody.
-      if (!signal.aborted && error instanceof TypeError) this.#on.unreadable(agent)
-      else if (!signal.aborted) this.#tell(`${agent}: ${(error as Error).message}`)
+      if (name === 'TypeError') this.#on.unreadable(agent)
+      else if (name !== 'AbortError') this.#on.tell(`${agent}: ${message}`)
       return undefined
-    } finally {
-      cancel()
     }
   }
 
@@ -225,17 +223,11 @@ export class Follower {
     const { kept } = this
     const dropped: string[] = []
     const pool = parsePool(value, this.#core.rules, dropped)
-    for (const reason of dropped) this.#tell(`left out of the pool of ${agent}: ${reason}`)
+    for (const reason of dropped) this.#on.tell(`left out of the pool of ${agent}: ${reason}`)
     const order = kept ? compareStamps(pool, kept) : 1
     if (order <= 0) this.#notBefore.set(agent, this.#core.env.now() + refreshMs(pool))
     const doubtful = stale || !pool.majority || pool.lone || order < 0
     if (!doubtful) this.#preferred = agent
     return { pool, doubtful, newer: order > 0 }
-  }
-
-  #tell(reason: string): void {
-    if (this.#told.size > TOLD_MAX || this.#told.has(reason)) return
-    this.#told.add(reason)
-    this.#core.env.warn(reason)
   }
 }

@@ -1,6 +1,6 @@
 import type { Plan } from './request.js'
 import type { Env } from './types.js'
-import { bareUrl } from './url.js'
+import { within } from './time.js'
 
 const LOOK_AGAIN_MS = 60_000
 const ANSWER_MS = 2000
@@ -12,13 +12,15 @@ const KEPT_MAX = 100
 /** Words for the developer about what a browser does not tell. */
 export class Hints {
   readonly #env: Env
+  readonly #tell: (text: string) => void
   readonly #looked = new Map<string, number>()
   /** When the last failure of each request ended. */
   readonly #failures = new Map<string, number>()
-  readonly #told = new Set<string>()
 
-  constructor(env: Env) {
+  /** @param tell says a thing once. */
+  constructor(env: Env, tell: (text: string) => void) {
     this.#env = env
+    this.#tell = tell
   }
 
   /** A url that gives a network error: is it down, or is it CORS? Told once for each. */
@@ -27,22 +29,17 @@ export class Hints {
     const origin = env.page?.window?.location?.origin
     if (!origin || (this.#looked.get(url) ?? 0) > env.now()) return
     this.#looked.set(url, env.now() + LOOK_AGAIN_MS)
-    const late = new AbortController()
-    const cancel = env.after(ANSWER_MS, () => late.abort())
     try {
-      await env.fetch(url, { mode: 'no-cors', cache: 'no-store', credentials: 'omit', signal: late.signal })
+      await within(env, ANSWER_MS, (signal) =>
+        env.fetch(url, { mode: 'no-cors', cache: 'no-store', credentials: 'omit', signal }))
     } catch {
       return
-    } finally {
-      cancel()
     }
     this.#looked.set(url, Infinity)
-    const host = new URL(url).origin
-    env.warn(what === 'agent'
-      ? `${host} is up, but does not let pages of ${origin} read its pool (CORS): add "${origin}" to http.cors in the `
-        + 'gateway.json of that agent, or remove http.cors, which lets every origin read'
-      : `${host} is up, but does not let pages of ${origin} read its answers (CORS): let the gateway send `
-        + `"Access-Control-Allow-Origin: ${origin}" with every answer, that of ${new URL(url).pathname} and errors too`)
+    const { origin: host, pathname } = new URL(url)
+    this.#tell(`${host} is up, but does not let pages of ${origin} read it (CORS): ${what === 'agent'
+      ? `add "${origin}" to http.cors in its gateway.json, or leave http.cors out`
+      : `it has to send "Access-Control-Allow-Origin: ${origin}" with all answers, ${pathname} and errors too`}`)
   }
 
   /** A request failed although others were tried: does a known layer above try again as well? Told once for each. */
@@ -53,10 +50,7 @@ export class Hints {
     this.#failures.set(request, endedAt)
     if (this.#failures.size > KEPT_MAX) this.#failures.delete(this.#failures.keys().next().value!)
     const layer = layerAbove(init, gap)
-    if (!layer || this.#told.has(layer)) return
-    this.#told.add(layer)
-    this.#env.warn(`${layer} sends ${init.method} ${bareUrl(path)} again after it has failed at several gateways: set its `
-      + '`retry` to 0, or the tries of both multiply')
+    if (layer) this.#tell(`${layer} sends a request again after all tries: set its retry to 0, or they multiply`)
   }
 }
 

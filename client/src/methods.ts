@@ -31,7 +31,11 @@ function clientId(env: Env, storageKey: string | false): string {
 }
 
 /** Who has the greatest score. */
-const best: Method = (candidates, scores) => candidates[scores.indexOf(Math.max(...scores))]
+const best: Method = (candidates, scores) => {
+  let most = 0
+  for (let k = 1; k < scores.length; k++) if (scores[k]! > scores[most]!) most = k
+  return candidates[most]
+}
 
 /** The better one of two that are drawn. */
 const twoChoices = (env: Env): Method => (candidates, scores) => {
@@ -43,20 +47,24 @@ const twoChoices = (env: Env): Method => (candidates, scores) => {
 
 /** Smooth weighted round-robin: 5:1 is not five in a row. */
 function roundRobin(): Method {
-  let credit = new Map<string, number>()
+  let before: readonly Health[] = []
+  /** Of each in `before`. */
+  let credits: number[] = []
   return (candidates) => {
-    const before = credit
-    let total = 0
-    let next: Health | undefined
-    credit = new Map()
-    for (const health of candidates) {
-      const weight = health.weight || 1
-      total += weight
-      credit.set(health.url, (before.get(health.url) ?? 0) + weight)
-      if (!next || credit.get(health.url)! > credit.get(next.url)!) next = health
+    if (candidates !== before) {
+      credits = candidates.map((health) => credits[before.indexOf(health)] ?? 0)
+      before = candidates
     }
-    if (next) credit.set(next.url, credit.get(next.url)! - total)
-    return next
+    let total = 0
+    let next = 0
+    for (let k = 0; k < candidates.length; k++) {
+      const weight = candidates[k]!.weight || 1
+      total += weight
+      credits[k]! += weight
+      if (credits[k]! > credits[next]!) next = k
+    }
+    credits[next]! -= total
+    return candidates[next]
   }
 }
 
@@ -66,23 +74,23 @@ function hostDependent(registry: Registry, clientId: string): Method {
   const held = new Map<string, number>()
   return (candidates, _, given) => {
     const key = given || clientId
+    const own = held.get(key)
+    const holder = registry.list.find(({ slots }) => slots.some(({ slot }) => slot === own))
+    if (holder && !holder.lost) return holder
     let best: { slot: number; health: Health; order: number } | undefined
-    let holder: Health | undefined
-    for (const health of registry.list) {
+    for (const health of candidates) {
       for (const { slot, weight } of health.slots) {
-        if (slot === held.get(key)) holder = health
         const share = weight || (health.weight ? 0 : 1)
-        if (!share || !candidates.includes(health)) continue
         const order = -Math.log(hash(`${key} ${slot}`)) / share
         if (!best || order < best.order) best = { slot, health, order }
       }
     }
     // A detour while the holder is out of reach does not give its slot away.
-    if (holder) return holder.lost ? best?.health : holder
-    if (!best) return undefined
-    held.set(key, best.slot)
-    if (held.size > HELD_MAX) held.delete(held.keys().next().value!)
-    return best.health
+    if (best && !holder) {
+      held.set(key, best.slot)
+      if (held.size > HELD_MAX) held.delete(held.keys().next().value!)
+    }
+    return best?.health
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Core } from './glbp.js'
 import { slowStart, unknown, view, type Health } from './health.js'
-import { jitter } from './jitter.js'
+import { jitter, within } from './time.js'
 import { joinUrl } from './url.js'
 
 const BACK_OFF_MS = 500
@@ -20,6 +20,8 @@ export interface Result {
 export interface ProberEvents {
   /** How many times slower than alone this tab probes. */
   pace(): number
+  /** For people: what was left out, or is wrong; told once. */
+  tell(text: string): void
   /** A probe has ended, and counts. */
   ended(health: Health, result: Result): void
   /** A gateway that never answered had a network error. */
@@ -49,7 +51,6 @@ export class Prober {
   readonly #expect: readonly number[]
   readonly #method: string
   readonly #watches = new Map<Health, Watch>()
-  readonly #told = new Set<string>()
   #running = false
 
   constructor(core: Core, on: ProberEvents) {
@@ -191,23 +192,18 @@ export class Prober {
     return jitter(env, ms * this.#on.pace(), 0.2)
   }
 
-  async #ask(health: Health, watch: Watch, stopped: AbortSignal): Promise<Result> {
+  async #ask(health: Health, watch: Watch, stop: AbortSignal): Promise<Result> {
     const { env } = this.#core
     const startedAt = env.now()
-    const late = new AbortController()
-    const cancel = env.after(this.#timeout, () => late.abort())
-    const signal = AbortSignal.any([stopped, late.signal])
-    let ok = false
-    let network = false
+    const result = { ok: false, network: false }
     try {
-      const status = await this.#status(health, watch, signal)
-      ok = this.#expect.includes(status)
-      if (!ok && status < 500) this.#tell(`${health.url}${this.#path} answered ${status}: see the option probe.path`)
-    } catch {
-      network = !signal.aborted
+      const status = await within(env, this.#timeout, (signal) => this.#status(health, watch, signal), stop)
+      result.ok = this.#expect.includes(status)
+      if (!result.ok && status < 500) this.#on.tell(`${health.url}${this.#path} answered ${status}: see the option probe.path`)
+    } catch (error) {
+      result.network = (error as Error).name !== 'AbortError'
     }
-    cancel()
-    return { ok, network, ms: env.now() - startedAt }
+    return { ...result, ms: env.now() - startedAt }
   }
 
   async #status(health: Health, watch: Watch, signal: AbortSignal): Promise<number> {
@@ -219,12 +215,6 @@ export class Prober {
     if (method === 'GET' || (status !== 405 && status !== 501)) return status
     watch.method = 'GET'
     return this.#status(health, watch, signal)
-  }
-
-  #tell(text: string): void {
-    if (this.#told.has(text)) return
-    this.#told.add(text)
-    this.#core.env.warn(text)
   }
 }
 

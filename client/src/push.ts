@@ -1,7 +1,7 @@
 import { refreshMs, stampOf } from './accept.js'
 import type { Follower } from './follow.js'
 import type { Core } from './glbp.js'
-import { jitter } from './jitter.js'
+import { jitter, within } from './time.js'
 import type { GlbpOptions } from './types.js'
 
 const WAIT_S = 30
@@ -102,27 +102,23 @@ export class Push {
     const { kept } = this.#follower
     const stamp = this.#stamp ?? (kept && stampOf(kept))
     const abort = new AbortController()
-    const cancel = env.after(LATE_MS, () => abort.abort())
-    const end = (this.#end = () => {
-      cancel()
-      abort.abort()
-    })
+    const end = (this.#end = () => abort.abort())
+    const url = `${agent}?wait=${WAIT_S}s&stamp=${encodeURIComponent(stamp ?? '')}`
     try {
-      const init: RequestInit = { cache: 'no-store', credentials: 'omit', signal: abort.signal }
-      const answer = await env.fetch(`${agent}?wait=${WAIT_S}s&stamp=${encodeURIComponent(stamp ?? '')}`, init)
-      const value: unknown = answer.ok ? await answer.json() : undefined
-      cancel()
+      const [status, value] = await within(env, LATE_MS, async (signal) => {
+        const answer = await env.fetch(url, { cache: 'no-store', credentials: 'omit', signal })
+        return [answer.status, answer.ok ? ((await answer.json()) as unknown) : undefined]
+      }, abort.signal)
       if (this.#end !== end) return
-      if (!answer.ok && answer.status !== 304) return this.#failed(agent)
+      if (status !== 200 && status !== 304) return this.#failed(agent)
       this.open = true
       this.#failures = 0
-      const newer = answer.ok && this.#news(value, agent)
+      const newer = status === 200 && this.#news(value, agent)
       if (newer) this.#stamp = newer
       // One that says at once that it has nothing newer is not to be asked in a circle.
-      const waited = answer.status === 304 && env.now() - startedAt > AGAIN_MS
+      const waited = status === 304 && env.now() - startedAt > AGAIN_MS
       this.#again(newer || waited ? 0 : refreshMs(kept))
     } catch {
-      cancel()
       if (this.#end === end) this.#failed(agent)
     }
   }

@@ -3,7 +3,7 @@ import { CHARACTERS_MAX, recall, SCHEMA, type Kept } from './store.js'
 
 const LATENCY_MAX_AGE_MS = 5 * 60_000
 
-/** Keeps what the next page may begin with; less of it when it is too much. */
+/** Keeps what the next page may begin with, unless it is too much. */
 export function save({ env, options, pool, registry }: Core): void {
   const { storageKey = 'glbp' } = options
   // The static list is the page's own: there is nothing to remember of it.
@@ -11,11 +11,10 @@ export function save({ env, options, pool, registry }: Core): void {
   const latency: Record<string, number> = {}
   for (const health of registry.list)
     if (Number.isFinite(health.latency)) latency[health.url] = Math.round(health.latency)
-  const all: Kept = { schema: SCHEMA, at: env.wall(), pool, latency }
-  const texts = [all, { ...all, latency: {} }].map((kept) => JSON.stringify(kept))
-  const text = texts.find(({ length }) => length <= CHARACTERS_MAX)
+  const kept: Kept = { schema: SCHEMA, at: env.wall(), pool, latency }
+  const text = JSON.stringify(kept)
   try {
-    if (text) env.storage()?.setItem(storageKey, text)
+    if (text.length <= CHARACTERS_MAX) env.storage()?.setItem(storageKey, text)
   } catch {
     // It goes on in memory.
   }

@@ -11,7 +11,7 @@ export function glbpAdapter(glbp: Glbp): AxiosAdapter {
   return (config: InternalAxiosRequestConfig): Promise<AxiosResponse> => {
     if ('axios-retry' in config && !told) {
       told = true
-      console.warn('glbp: axios-retry retries what the client has retried already: 3 tries become 12. Remove it.')
+      console.warn('glbp: axios-retry sends again after all tries: remove it, or they multiply')
     }
     const env = { ...config.env, fetch: glbp.fetch, Request: null, Response: globalThis.Response }
     const withFetch = { ...config, env } as unknown as InternalAxiosRequestConfig
