@@ -58,6 +58,8 @@ export class Engine {
     this.#on = true
     const core = this.#core
     const { registry, env: { page } } = core
+    // No event tells a page that begins without a network.
+    registry.offline = page?.window?.navigator?.onLine === false
     this.#off = [
       core.on('pool', () => {
         this.#prober.sync()

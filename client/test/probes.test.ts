@@ -240,6 +240,21 @@ describe('the page', () => {
     expect(glbp!.status).toBe('ok')
     expect(seen).toEqual(['offline', 'recovered'])
   })
+  it('that begins without a network is offline until there is one', async () => {
+    const world = new World()
+    const { page, window } = fakePage()
+    Object.assign(window, { navigator: { onLine: false } })
+    world.page = page
+    await begin(world, { gateways: ['http://g1', 'http://g2'] })
+    await world.pass(20_000)
+    expect(glbp!.status).toBe('offline')
+    expect(alive()).toEqual([true, true])
+    cluster(world)
+    window.dispatchEvent(new Event('online'))
+    await world.pass(1000)
+    expect(glbp!.status).toBe('ok')
+    expect(glbp!.pool).toMatchObject({ group: 'web' })
+  })
   it('left keeps its pool, and takes its listeners along', async () => {
     const world = new World()
     const { page, window } = fakePage()
