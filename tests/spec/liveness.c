@@ -189,6 +189,7 @@ START_TEST(s4_a_stall_beyond_hold_sends_the_avg_to_listen_first)
     (void)say(&rig, &a);
     ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
     ck_assert_uint_eq(rig.seen[GLBP_EV_STALL], 1);
+    wait_ms(&rig, 0); /* the socket is drained */
     ck_assert_int_eq(rig.hello.state, GLBP_LISTEN);
 }
 END_TEST
@@ -226,6 +227,7 @@ START_TEST(s4_r30_the_backlog_of_a_stall_proves_no_life)
     ck_assert_str_eq(status_of(&rig).avg, "");
     ck_assert(!rig.hello.follows.present);
     ck_assert(alive("a") && alive("b")); /* but has two hellos to be heard */
+    peer_follows(&b, NULL);
     (void)say(&rig, &b);
     wait_ms(&rig, 2 * HELLO);
     ck_assert(!alive("a") && alive("b"));
