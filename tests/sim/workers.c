@@ -84,16 +84,19 @@ static void work(const struct sim_batch *batch, struct board *board, uint32_t jo
 
 static void spawn(const struct sim_batch *batch, struct board *board, uint32_t job)
 {
+    pid_t pid;
+
     fflush(stdout);
-    board->pid[job] = fork();
-    if (board->pid[job] == 0) {
+    pid = fork();
+    if (pid == 0) {
         work(batch, board, job);
         _exit(0);
     }
-    if (board->pid[job] < 0) {
+    if (pid < 0) {
         perror("fork");
         exit(3);
     }
+    board->pid[job] = pid; /* the parent's alone to write: the board is shared */
 }
 
 /* A worker that a signal ended takes its seed with it; another goes on. */
