@@ -11,6 +11,7 @@
 #include "agent/config/draft.h"
 #include "agent/config/read.h"
 #include "agent/config/rules.h"
+#include "agent/json.h"
 #include "proto/err.h"
 
 #define FILE_MAX (4U << 20)
@@ -139,9 +140,9 @@ static json_t *parse(struct glbp_mistakes *mistakes)
                         utf16);
         return NULL;
     }
-    json = json_loadb(mistakes->text, mistakes->len, JSON_REJECT_DUPLICATES, &error);
+    json = glbp_json_load(mistakes->text, mistakes->len, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL && error.text[0] == '\0')
-        mistakes->no_memory = true; /* jansson could not begin */
+        mistakes->no_memory = true;
     else if (json == NULL)
         syntax_mistake(mistakes, &error);
     return json;

@@ -65,12 +65,16 @@ static void skip_value(struct walk *walk)
     } while (depth > 0);
 }
 
-/* token: a string with its quotes. Escapes are jansson's business. */
+/* token: a string with its quotes. Escapes, which no key of ours needs, are jansson's business. */
 static bool is_key(const char *token, size_t len, const char *key)
 {
-    json_t *string = json_loadb(token, len, JSON_DECODE_ANY, NULL);
-    bool same = string != NULL && strcmp(json_string_value(string), key) == 0;
+    json_t *string;
+    bool same;
 
+    if (memchr(token, '\\', len) == NULL)
+        return len == strlen(key) + 2 && memcmp(token + 1, key, len - 2) == 0;
+    string = json_loadb(token, len, JSON_DECODE_ANY, NULL);
+    same = string != NULL && strcmp(json_string_value(string), key) == 0;
     json_decref(string);
     return same;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/json.h"
 #include "proto/err.h"
 
 enum group_use { GROUP_NEVER = 0, GROUP_MAY = 1, GROUP_MUST = 2 };
@@ -149,7 +150,7 @@ bool glbp_control_line_parse(const char *text, size_t len, struct glbp_control_l
         .last = GLBP_CONTROL_EVENTS,
     };
     json_error_t error;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = glbp_json_load(text, len, JSON_REJECT_DUPLICATES, &error);
     bool ok;
 
     if (root == NULL) {

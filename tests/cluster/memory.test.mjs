@@ -15,8 +15,7 @@ const NOMEM = join(GLBPD, '../glbpd-nomem');
 const STEP = Number(process.env.MEMORY_STEP ?? 5);
 const PATIENCE_MS = 20000;
 const TROUBLE = /Sanitizer|runtime error:|assert(ion)? failed/i;
-// jansson, when it lacks memory in the middle of a text, takes that for a mistake of the text.
-const SAID = /memory|cannot|gateway\.json:\d+:\d+: .|not JSON: ./i;
+const SAID = /memory|no room|cannot/i;
 
 /** The answer of the control socket to one line; null: none. */
 function ask(path, request) {

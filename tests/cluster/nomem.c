@@ -1,11 +1,10 @@
 /* An agent whose memory runs out: linked with --wrap, these stand in front of libc's for all of
- * agent/, and in front of libuv's, jansson's and libcurl's own.
+ * agent/ (which makes jansson's, too), and of libuv's and libcurl's own.
  *
  * The file NOMEM_FILE, 8 bytes of the machine's order, says which allocation fails from now on:
  * n: the n-th, once; 0: none. It counts down, so that whoever wrote it sees how far it came. */
 #include <curl/curl.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -101,7 +100,6 @@ __attribute__((constructor)) static void begin(void)
         return;
     close(fd);
     left = shared;
-    json_set_alloc_funcs(__wrap_malloc, free);
     uv_replace_allocator(__wrap_malloc, __wrap_realloc, __wrap_calloc, free);
     curl_global_init_mem(CURL_GLOBAL_DEFAULT, __wrap_malloc, free, __wrap_realloc, __wrap_strdup,
                          __wrap_calloc);
