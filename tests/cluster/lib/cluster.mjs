@@ -48,7 +48,9 @@ class Host {
   /** Writes this.config, a host's own change of it included, where the agent reads it. */
   writeConfig() {
     this.file = join(this.dir, 'gateway.json');
-    writeFileSync(this.file, JSON.stringify(this.config, null, 2));
+    // In one step: an agent that is just starting reads the old one or the new one.
+    writeFileSync(`${this.file}.new`, JSON.stringify(this.config, null, 2));
+    renameSync(`${this.file}.new`, this.file);
     return this.file;
   }
 

@@ -1,6 +1,6 @@
 // The faults of chaos: what each of them does to a host, or to all of them, and how it ends.
 import { execFile } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -43,6 +43,7 @@ async function killBff(host) {
 /** Applies the config as it is now: at once, or, at one that stands still, once it goes on. */
 async function reload(host) {
   host.writeConfig();
+  await host.starting;
   if (host.agent.exit) return;
   if (host.stopped) host.kill('SIGHUP');
   else await ctl(host, 'reload');
@@ -51,8 +52,8 @@ async function reload(host) {
 /** A key that every run of this seed makes again. */
 export function writeKey(dir, id, seed) {
   const file = join(dir, `key-${id}`);
-  writeFileSync(file, `${createHash('sha256').update(`${seed}:${id}`).digest('hex')}\n`,
-    { mode: 0o600 });
+  const hex = createHash('sha256').update(`${seed}:${id}`).digest('hex');
+  if (!existsSync(file)) writeFileSync(file, `${hex}\n`, { mode: 0o600 });
   return file;
 }
 
@@ -91,13 +92,18 @@ function oneWays({ cluster: { hosts } }, x) {
 }
 
 /** Until it answers: on a busy machine a program takes seconds to start. */
-async function startAgent(chaos, host) {
-  host.startAgent();
-  chaos.begun(host);
+async function answering(host) {
   for (const end = now() + START_MS; (await host.get('/status', { port: 8081 })).code !== 200;) {
     if (now() > end) throw new Error(`${host.name}: the agent does not answer`);
     await sleep(20);
   }
+}
+
+function startAgent(chaos, host) {
+  host.startAgent();
+  chaos.begun(host);
+  host.starting = answering(host);
+  return host.starting;
 }
 
 // takes: what two faults cannot have at one time: 'host' its agent and BFF, 'net', 'loss', 'keys'

@@ -151,11 +151,16 @@ class Chaos {
       this.wrong('a slot moved without a fault', moved.join('; '));
   }
 
+  /** The harness itself failed: what comes after tells nothing. */
+  lost() {
+    return this.result.violations.some(({ kind }) => kind === 'harness');
+  }
+
   async run() {
     const { cluster, result } = this;
     const end = now() + this.minutes * 60000;
     const rounds = schedule(this.seed, cluster.hosts.length, SLACK * POOLS_BAR_MS);
-    while (now() < end) {
+    while (now() < end && !this.lost()) {
       const start = now();
       const round = rounds.next().value;
       this.round++;
