@@ -9,7 +9,7 @@ const nodes = 4;
 const clients = 6;
 
 clusterTest(`chaos, seed ${seed}: a minute of faults, four nodes, six frontends`,
-  options(nodes, seed), async (cluster, t) => {
+  { ...options(nodes, seed), timeout: 300000 }, async (cluster, t) => {
     const lines = [];
     const print = (line) => lines.push(line);
     const result = await chaos(cluster, { minutes, clients, seed, print });
