@@ -21,7 +21,7 @@ export const MEND: Action = { what: 'mend', label: 'Mend', title: 'starts what i
 export const complaint = ref('')
 export const busy = ref(false)
 
-/** Has something done to nodes, one after the other. */
+/** Has something done to nodes, to all at once. */
 export async function order(nodes: readonly string[], what: string): Promise<void> {
   busy.value = true
   complaint.value = ''
