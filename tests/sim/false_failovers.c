@@ -350,23 +350,26 @@ int main(int argc, char **argv)
 {
     static struct cell cells[CELLS_MAX];
     size_t n = list_cells(cells);
-    const char *path = argc > 1 ? argv[1] : NULL;
+    const char *path = argc > 1 ? argv[1] : NULL, *only = argc > 3 ? argv[3] : "";
+    char name[64];
     double until_s = clock_s() + (argc > 2 ? strtod(argv[2], NULL) : 1e9);
     static const struct {
         uint64_t hours;
         bool bars_only;
     } rounds[] = {{300, false}, {3000, true}, {30000, true}, {3000, false}};
-    bool time_left = argc != 3 || strtod(argv[2], NULL) > 0;
+    bool time_left = argc < 3 || strtod(argv[2], NULL) > 0;
 
     if (!path) {
-        fprintf(stderr, "usage: glbp-false-failovers RESULTS [SECONDS]\n"
-                        "  goes on where RESULTS ends, for at most SECONDS (0: only the table)\n");
+        fprintf(stderr, "usage: glbp-false-failovers RESULTS [SECONDS [CELL]]\n"
+                        "  goes on where RESULTS ends, for at most SECONDS (0: only the table);\n"
+                        "  CELL: as named in RESULTS, or a part of the name\n");
         return 2;
     }
     load(path, cells, n);
     for (size_t r = 0; r < sizeof rounds / sizeof rounds[0]; r++) {
         for (size_t i = 0; i < n && time_left; i++) {
-            if (!rounds[r].bars_only || cells[i].has_bar)
+            name_of(&cells[i], name, sizeof name);
+            if ((!rounds[r].bars_only || cells[i].has_bar) && strstr(name, only))
                 time_left = fill(path, &cells[i], rounds[r].hours, until_s);
         }
     }
