@@ -1,5 +1,6 @@
 /* An agent whose memory runs out: linked with --wrap, these stand in front of libc's for all of
- * agent/ (which makes jansson's, too), and of libuv's and libcurl's own.
+ * agent/ (which makes jansson's, too), and of libcurl's own. Not of libuv's: it aborts when it
+ * cannot grow its table of descriptors, and nobody can keep it from that.
  *
  * The file NOMEM_FILE, 8 bytes of the machine's order, says which allocation fails from now on:
  * n: the n-th, once; 0: none. It counts down, so that whoever wrote it sees how far it came. */
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <uv.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -100,7 +100,6 @@ __attribute__((constructor)) static void begin(void)
         return;
     close(fd);
     left = shared;
-    uv_replace_allocator(__wrap_malloc, __wrap_realloc, __wrap_calloc, free);
     curl_global_init_mem(CURL_GLOBAL_DEFAULT, __wrap_malloc, free, __wrap_realloc, __wrap_strdup,
                          __wrap_calloc);
 }

@@ -181,7 +181,7 @@ static size_t read_answer(const char *answer, size_t len, bool to_head, int *sta
     size_t head_len, body_len = 0;
 
     FUZZ_REQUIRE(end != NULL && strncmp(answer, "HTTP/1.", 7) == 0);
-    *status = atoi(answer + 9);
+    *status = (int)strtol(answer + 9, NULL, 10);
     FUZZ_REQUIRE(*status == 100 || (*status >= 200 && *status <= 505));
     head_len = (size_t)(end + 4 - answer);
     if (field != NULL && field < end && !to_head && *status != 304 && *status != 204)
