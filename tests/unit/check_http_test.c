@@ -348,7 +348,7 @@ Suite *check_http_suite(void)
     TCase *tcase = tcase_create("http");
 
     tcase_add_checked_fixture(tcase, open_both, close_both);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, a_bff_is_up_after_rise_good_answers);
     tcase_add_test(tcase, r52_a_bff_that_is_down_at_the_start_never_was_eligible);
     tcase_add_test(tcase, a_bff_that_fails_goes_down_after_fall_and_comes_back_after_rise);

@@ -428,7 +428,7 @@ Suite *net_link_suite(void)
         return suite;
     }
     tcase_add_checked_fixture(tcase, open_namespace, close_namespace);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, r34_a_link_that_flaps_is_joined_again);
     tcase_add_test(tcase, r34_an_interface_made_anew_is_joined_again);
     tcase_add_test(tcase, a_link_that_was_down_for_a_moment_is_joined_again);
