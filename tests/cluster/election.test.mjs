@@ -1,6 +1,8 @@
 // Rows 2, 3, 4 and 6: elections from a cold start, a crash, a cut, a goodbye, a pause, a restart.
 import assert from 'node:assert/strict';
 import { clusterTest, within } from './lib/testing.mjs';
+import { actives, converged } from './lib/predicates.mjs';
+import { now } from './lib/sh.mjs';
 import {
   coldStart, crashAvg, cutAvg, pauseAvg, restartAvg, stopAvg,
 } from './rows/failover.mjs';
@@ -84,6 +86,10 @@ clusterTest('R-04, row 6: preempt on, the higher priority takes the role back, o
     },
   },
   async (cluster) => {
+    // Who started first leads until the better one is ready and has waited its delay.
+    const begun = (world) => actives(world, cluster.names).join() === 'bff-3';
+    await cluster.until(now(), (world) => begun(world) && converged(cluster.names)(world),
+      { timeout: 10000, stable: FAST.hold, what: 'the highest priority' });
     const result = await restartAvg(cluster);
     assert.equal(result.avg, 'bff-3');
     assert.equal(result.old, 'bff-3');
