@@ -151,10 +151,12 @@ void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
 {
     const struct sim_host *owner = sim_check_host_named(check, slot->owner);
     const struct sim_watched *seen = owner ? &check->hosts[owner->index] : NULL;
-    uint64_t delay_ms = avg->config.forwarder_preempt_delay_ms;
+    uint64_t delay_ms = avg->config.forwarder_preempt_delay_ms, left_ms = 0;
 
-    if (!check->steady_links || check->reloads || !seen || seen->left_ms == 0 ||
-        check->hosts[avg->index].active_since_ms >= seen->left_ms ||
+    if (seen) /* if it is gone again by now: the time before */
+        left_ms = seen->eligible && !seen->draining ? seen->left_ms : seen->left_before_ms;
+    if (!check->steady_links || check->reloads || left_ms == 0 ||
+        check->hosts[avg->index].active_since_ms >= left_ms ||
         seen->serves_since_ms + delay_ms <= check->world->now_ms)
         return;
     sim_fail(check->world,
