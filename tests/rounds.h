@@ -8,8 +8,9 @@
 static inline int rounds(int usual)
 {
     const char *text = getenv("GLBP_ROUNDS");
+    long wanted = text != NULL ? strtol(text, NULL, 10) : 0;
 
-    return text != NULL && atoi(text) > 0 ? atoi(text) : usual;
+    return wanted > 0 && wanted <= 1000000000 ? (int)wanted : usual;
 }
 
 #endif

@@ -205,16 +205,35 @@ static void name_of(const struct cell *cell, char *buf, size_t cap)
              (int)cell->off);
 }
 
+/* "NAME N N N N N"; the line is cut into words. */
+static bool read_line(char *line, const char **ret_name, uint64_t ret_counts[5])
+{
+    char *rest = NULL;
+
+    *ret_name = strtok_r(line, " \n", &rest);
+    for (size_t i = 0; i < 5; i++) {
+        const char *word = strtok_r(NULL, " \n", &rest);
+        char *end = NULL;
+
+        if (word == NULL)
+            return false;
+        ret_counts[i] = strtoull(word, &end, 10);
+        if (end == word || *end != '\0')
+            return false;
+    }
+    return true;
+}
+
 /* The last line of a cell counts. */
 static void load(const char *path, struct cell *cells, size_t n)
 {
     FILE *file = fopen(path, "r");
-    char line[256], name[64], own[64];
+    char line[256], own[64];
+    const char *name;
     uint64_t v[5];
 
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%63s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, name,
-                   &v[0], &v[1], &v[2], &v[3], &v[4]) != 6)
+        if (!read_line(line, &name, v))
             continue;
         for (size_t i = 0; i < n; i++) {
             name_of(&cells[i], own, sizeof own);

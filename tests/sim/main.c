@@ -56,13 +56,15 @@ static void range(const char *text, struct sim_batch *batch)
 
 static void timers(const char *text, struct sim_options *options)
 {
-    unsigned hello_ms, hold_ms;
+    const char *slash = text ? strchr(text, '/') : NULL;
+    char hello[32];
 
-    if (!text || sscanf(text, "%u/%u", &hello_ms, &hold_ms) != 2 || hello_ms < 50 ||
-        hello_ms > 60000 || hold_ms < 3 * hello_ms || hold_ms > 600000)
+    if (!slash || (size_t)(slash - text) >= sizeof hello)
         wrong("--timers", text ? text : "needs HELLO/HOLD");
-    options->hello_ms = hello_ms;
-    options->hold_ms = hold_ms;
+    snprintf(hello, sizeof hello, "%.*s", (int)(slash - text), text);
+    options->hello_ms = (uint32_t)number("--timers", hello, 50, 60000);
+    options->hold_ms =
+        (uint32_t)number("--timers", slash + 1, 3 * (uint64_t)options->hello_ms, 600000);
 }
 
 static enum sim_class class_named(const char *text)

@@ -50,11 +50,12 @@ static struct glbp_keychain *staged(unsigned stage)
 static enum glbp_reject from_to(struct glbp_keychain *from, uint64_t from_ms,
                                 struct glbp_keychain *to, uint64_t to_ms)
 {
-    uint8_t datagram[GLBP_HEADER_LEN + 5] = {0};
+    static const uint8_t said[] = {'h', 'e', 'l', 'l', 'o'};
+    uint8_t datagram[GLBP_HEADER_LEN + sizeof said] = {0};
     bool is_signed = false;
 
-    memcpy(datagram + GLBP_HEADER_LEN, "hello", 5);
-    require(glbp_envelope_seal(from, from_ms, datagram, 5) == (int)sizeof datagram);
+    memcpy(datagram + GLBP_HEADER_LEN, said, sizeof said);
+    require(glbp_envelope_seal(from, from_ms, datagram, sizeof said) == (int)sizeof datagram);
     return glbp_envelope_open(to, to_ms, datagram, sizeof datagram, &is_signed);
 }
 
