@@ -263,6 +263,22 @@ START_TEST(s5_two_that_yield_to_each_other_the_greater_stands_again)
 }
 END_TEST
 
+START_TEST(s5_who_yielded_with_the_greater_term_stands_again)
+{
+    wait_ms(&rig, 4 * HELLO); /* alone: a lone AVG, whose claim any other beats */
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    peer_leads(&a, rig.hello.follows.term - 1000);
+    (void)say(&rig, &a);
+    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
+    a.msg.state = GLBP_LISTEN; /* and a yields to it */
+    a.msg.follows.id = glbp_node_id("m", 100);
+    rig_clear(&rig);
+    (void)say(&rig, &a);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    ck_assert_int_eq(rig.last[GLBP_EV_STATE].reason, GLBP_WHY_CROSSED);
+}
+END_TEST
+
 START_TEST(s5_before_a_claim_the_greater_table_is_fetched)
 {
     stand_by(&rig, &a);
@@ -306,6 +322,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_r14_a_report_ages_so_that_no_circle_keeps_a_dead_avg);
     tcase_add_test(tcase, s5_a_standby_waits_two_hellos_when_another_avg_is_named);
     tcase_add_test(tcase, s5_two_that_yield_to_each_other_the_greater_stands_again);
+    tcase_add_test(tcase, s5_who_yielded_with_the_greater_term_stands_again);
     tcase_add_test(tcase, s5_before_a_claim_the_greater_table_is_fetched);
     return tcase;
 }
