@@ -12,7 +12,7 @@ TEST_PACKAGES=(
     nodejs iproute2 nftables procps curl openssl libfaketime
 )
 # shellcheck disable=SC2034
-BROWSER_PACKAGES=(chromium fonts-dejavu-core npm)
+BROWSER_PACKAGES=(chromium fonts-dejavu-core)
 
 # install_missing PACKAGE…: asks apt for those that dpkg does not know as installed.
 install_missing() {
@@ -30,6 +30,11 @@ install_missing() {
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o DPkg::Lock::Timeout=600 update >/dev/null &&
         apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Other packages of Node than Debian's bring npm with them, and do not go together with Debian's npm.
+install_npm() {
+    command -v npm >/dev/null || install_missing npm
 }
 
 # The frontend's tools want Node 20.19; where the machine's is older, npm's package of it goes into build/
