@@ -49,6 +49,17 @@ START_TEST(s5_the_lower_term_loses_and_is_answered_at_once)
 }
 END_TEST
 
+START_TEST(s5_one_claim_is_answered_once_per_hello)
+{
+    meet(-1000, 0);
+    for (int i = 0; i < 10; i++) {
+        wait_ms(&rig, 20);
+        (void)say(&rig, &a);
+    }
+    ck_assert_uint_le(rig.hellos, 5); /* with those that repeat the table */
+}
+END_TEST
+
 START_TEST(s5_equal_terms_are_decided_by_rank)
 {
     a.msg.priority = 101;
@@ -305,6 +316,7 @@ TCase *claims_case(void)
     tcase_add_checked_fixture(tcase, open_rig, close_rig);
     tcase_add_test(tcase, s5_the_greater_term_wins);
     tcase_add_test(tcase, s5_the_lower_term_loses_and_is_answered_at_once);
+    tcase_add_test(tcase, s5_one_claim_is_answered_once_per_hello);
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);

@@ -179,6 +179,43 @@ START_TEST(s4_an_avg_answers_a_solicit_at_once)
 }
 END_TEST
 
+START_TEST(s4_a_datagram_below_the_highest_seq_proves_no_life)
+{
+    struct peer a = peer_of("a", 1);
+    struct peer b = peer_of("b", 2);
+    (void)say(&rig, &a);
+    (void)say(&rig, &b);
+    wait_ms(&rig, 3000);
+    a.msg.heard[0] = (struct glbp_seen){glbp_node_id("b", 50), b.msg.seq + 5, 1000};
+    a.msg.heard_n = 1;
+    (void)say(&rig, &a);
+    (void)say(&rig, &b); /* on its way for long: a heard later ones */
+    wait_ms(&rig, HOLD - 1000);
+    ck_assert(!alive("b"));
+}
+END_TEST
+
+START_TEST(s4_an_old_report_of_an_avg_does_not_raise_it)
+{
+    struct peer a = peer_of("a", 1);
+    struct peer b = peer_of("b", 2);
+    peer_leads(&a, WALL + 1);
+    peer_follows(&b, &a);
+    wait_with(&rig, 4 * HELLO, (struct peer *[]){&a, &b}, 2);
+    for (uint32_t i = 1; i <= 5; i++) { /* a is silent, as b says, too */
+        b.msg.follows.age_ms = i * HELLO;
+        wait_with(&rig, HELLO, &(struct peer *){&b}, 1);
+    }
+    ck_assert(!alive("a"));
+    b.msg.follows.age_ms = HOLD * 3 / 4;
+    (void)say(&rig, &b);
+    ck_assert(!alive("a"));
+    b.msg.follows.age_ms = HOLD / 4;
+    (void)say(&rig, &b);
+    ck_assert(alive("a"));
+}
+END_TEST
+
 START_TEST(s4_a_stall_beyond_hold_sends_the_avg_to_listen_first)
 {
     wait_ms(&rig, 5 * HELLO);
@@ -274,6 +311,8 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_an_ask_is_answered_at_once);
     tcase_add_test(tcase, s4_solicits_with_its_first_three_hellos);
     tcase_add_test(tcase, s4_an_avg_answers_a_solicit_at_once);
+    tcase_add_test(tcase, s4_a_datagram_below_the_highest_seq_proves_no_life);
+    tcase_add_test(tcase, s4_an_old_report_of_an_avg_does_not_raise_it);
     tcase_add_test(tcase, s4_a_stall_beyond_hold_sends_the_avg_to_listen_first);
     tcase_add_test(tcase, s4_a_stalled_process_expires_nobody_before_it_drained);
     tcase_add_test(tcase, s4_r30_the_backlog_of_a_stall_proves_no_life);

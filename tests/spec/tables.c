@@ -311,6 +311,18 @@ START_TEST(s7_r23_a_kept_table_is_served_but_never_evidence_of_life)
 }
 END_TEST
 
+START_TEST(s7_a_table_is_as_fresh_as_the_last_proof_of_its_avg)
+{
+    struct glbp_table table = table_of("a", WALL + 1, 3, 2);
+    stand_by(&rig, &a);
+    say_table(&rig, &a, &table);
+    (void)say(&rig, &a);
+    uint64_t heard_ms = rig.now.mono_ms;
+    wait_ms(&rig, 600);
+    ck_assert_uint_eq(glbp_group_confirmed_ms(rig.group), heard_ms);
+}
+END_TEST
+
 START_TEST(s7_slots_outlive_avgs)
 {
     struct glbp_table table = table_of("a", WALL + 1, 3, 2);
@@ -376,6 +388,7 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_x4_another_url_than_the_member_says_is_counted);
     tcase_add_test(tcase, s7_a_table_beyond_the_caps_is_refused);
     tcase_add_test(tcase, s7_r23_a_kept_table_is_served_but_never_evidence_of_life);
+    tcase_add_test(tcase, s7_a_table_is_as_fresh_as_the_last_proof_of_its_avg);
     tcase_add_test(tcase, s7_slots_outlive_avgs);
     tcase_add_test(tcase, s6_a_retiring_slot_is_handed_out_while_no_other_is);
     return tcase;
