@@ -68,7 +68,10 @@ describe('the plugin', () => {
       optimizeDeps: { noDiscovery: true },
     })
     try {
-      expect(server.config.server.proxy).toMatchObject({ '/pool': { target: 'https://a1' } })
+      const [[path, proxy] = []] = Object.entries(server.config.server.proxy ?? {})
+      expect(proxy).toMatchObject({ target: 'https://a1' })
+      for (const url of ['/pool', '/pool/web?wait=30s', '/events/web']) expect(url).toMatch(new RegExp(path ?? ''))
+      for (const url of ['/pools-page', '/my/pool', '/eventsource.js']) expect(url).not.toMatch(new RegExp(path ?? '.'))
       expect(await server.ssrLoadModule('virtual:glbp')).toMatchObject({ agents: ['https://a1/pool/web'] })
       writeFileSync(join(root, 'gateway.json'), GOOD.replace('a1', 'a2'))
       await expect.poll(async () => ((await server.ssrLoadModule('virtual:glbp')) as { agents: string[] }).agents[0],

@@ -7,6 +7,8 @@ export { configPath, parseFrontend, type Frontend }
 const MODULE = 'virtual:glbp'
 const RESOLVED = `\0${MODULE}`
 
+const PROXIED = '^/(pool|events)(/|\\?|$)'
+
 export interface GlbpPluginOptions {
   /** The gateway.json; from Vite's root, `file:`, or a path of Windows. Default `gateway.json`. */
   config?: string
@@ -21,8 +23,8 @@ export default function glbp({ config = 'gateway.json' }: GlbpPluginOptions = {}
     config({ root = process.cwd() }, { command }) {
       file = configPath(config, root)
       const [agent] = command === 'serve' ? read().agents : []
-      // In development the page may ask its own origin for the pool.
-      return agent ? { server: { proxy: { '/pool': { target: new URL(agent).origin, changeOrigin: true } } } } : {}
+      // In development the page may ask its own origin for the pool and its events, but for nothing else.
+      return agent ? { server: { proxy: { [PROXIED]: { target: new URL(agent).origin, changeOrigin: true } } } } : {}
     },
     resolveId: (id) => (id === MODULE ? RESOLVED : undefined),
     load(id) {
