@@ -36,7 +36,7 @@ export class Process {
   }
 
   kill(signal) {
-    if (!this.exit) process.kill(this.pid, signal);
+    this.child.kill(signal); // one that has ended meanwhile is left alone
   }
 
   /** SIGTERM, then SIGKILL after `patience` ms. Resolves with {code, signal}. */
