@@ -323,14 +323,15 @@ static int make_groups(struct glbp_agent *agent)
     size_t n = agent->config->groups_n;
     agent->groups = calloc(n, sizeof(*agent->groups));
     agent->group_views = calloc(n, sizeof(*agent->group_views));
-    if (agent->groups == NULL || agent->group_views == NULL)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; agent->groups != NULL && agent->group_views != NULL && i < n; i++) {
         if (make_group(agent, i) != 0)
             return -1;
         agent->groups_n++;
     }
-    return glbp_agent_tracks_renew(agent) ? 0 : -1;
+    if (agent->groups_n == n && glbp_agent_tracks_renew(agent))
+        return 0;
+    glbp_log(3, "CONFIG", "no memory to start");
+    return -1;
 }
 
 static int start_net(struct glbp_agent *agent)

@@ -1,4 +1,4 @@
-/* Reading JSON where memory may lack. */
+/* Reading and writing JSON where memory may lack. */
 #ifndef GLBP_JSON_H
 #define GLBP_JSON_H
 
@@ -10,5 +10,9 @@
  * others.
  */
 json_t *glbp_json_load(const char *text, size_t len, size_t flags, json_error_t *error);
+
+/* json_dumps(), compact; of a text that memory lacks for, jansson may give a part. Here it is NULL.
+ * Heap; any thread. json NULL: NULL. */
+char *glbp_json_dump(const json_t *json);
 
 #endif

@@ -11,6 +11,7 @@
 #include "agent/control/ring.h"
 #include "agent/control/socket.h"
 #include "agent/http/fields.h"
+#include "agent/json.h"
 #include "agent/log.h"
 #include "proto/err.h"
 
@@ -78,7 +79,7 @@ static char *answer_text(json_t *result, const char *error)
     } else {
         answer = json_pack("{sb, so}", "ok", 1, "result", result == NULL ? json_object() : result);
     }
-    text = answer == NULL ? NULL : json_dumps(answer, JSON_COMPACT);
+    text = glbp_json_dump(answer);
     json_decref(answer);
     return text;
 }

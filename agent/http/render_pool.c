@@ -3,6 +3,7 @@
 
 #include "agent/http/fields.h"
 #include "agent/http/render.h"
+#include "agent/json.h"
 #include "proto/group/pool.h"
 
 /* Only what the stamp names may enter: no clock of this member, or equal stamps would not give
@@ -96,7 +97,7 @@ json_t *glbp_render_pool(const struct glbp_table *table, uint32_t group_id)
 /* The newline is for whoever reads it with curl. */
 char *glbp_render_dump(const json_t *json, size_t *ret_len)
 {
-    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    char *text = glbp_json_dump(json);
     if (text == NULL)
         return NULL;
     size_t len = strlen(text);
