@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static _Thread_local bool lacked; /* since the reading began */
+static _Thread_local bool lacked; /* since begin() */
 
 static void *allocate(size_t size)
 {

@@ -273,8 +273,8 @@ static void explain(struct glbp_group *group, enum glbp_reason why, struct glbp_
         event->limit_ms = group->avg_gone.limit_ms;
     } else if (why == GLBP_WHY_OUTRANKED) {
         const struct glbp_member *higher = higher_in(group, GLBP_SPEAK, GLBP_STANDBY);
-        if (higher != NULL)
-            memcpy(event->node, higher->node, sizeof(event->node));
+        GLBP_ASSERT(higher != NULL);
+        memcpy(event->node, higher->node, sizeof(event->node));
     } else if (why == GLBP_WHY_BEATEN) {
         memcpy(event->node, group->rival.node, sizeof(event->node));
     } else if (why == GLBP_WHY_CROSSED) {
