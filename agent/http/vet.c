@@ -10,7 +10,7 @@
 #define ANSWER_MEMORY 1100
 
 enum refusal {
-    NUL_INSIDE,
+    HIDDEN,
     BAD_TARGET,
     BAD_NAME,
     BAD_VALUE,
@@ -27,7 +27,7 @@ enum refusal {
 };
 
 static const struct glbp_refusal refusals[] = {
-    [NUL_INSIDE] = {MHD_HTTP_BAD_REQUEST, "a NUL in the request"},
+    [HIDDEN] = {MHD_HTTP_BAD_REQUEST, "a NUL, or a header line that begins with a blank"},
     [BAD_TARGET] = {MHD_HTTP_BAD_REQUEST, "a NUL, control character or blank in path or query"},
     [BAD_NAME] = {MHD_HTTP_BAD_REQUEST, "a header name with a character that is not allowed"},
     [BAD_VALUE] = {MHD_HTTP_BAD_REQUEST, "a carriage return in a header value"},
@@ -99,7 +99,7 @@ size_t glbp_vet_unescape(struct glbp_conn *conn, char *text)
 struct walk {
     const char *end;  /* behind the last byte of the header */
     const char *line; /* the NUL that ends the line before */
-    bool nul, bad_name, bad_value;
+    bool hidden, bad_name, bad_value;
     size_t fields, hosts, lengths, encodings;
     const char *length;
     const char *encoding;
@@ -110,55 +110,22 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* From the NUL that ends a line to the first byte of the next: libmicrohttpd replaced a CR LF by
- * two NULs, a bare LF by one. */
-static const char *next_line(const struct walk *walk)
+/* libmicrohttpd cuts name and value at a NUL without a word, and appends a folded line (obs-fold)
+ * to the name. But every line still stands in the read buffer, a CR LF replaced by two NULs and a
+ * bare LF by one: if name or value are not where the next line has its own, something was hidden.
+ */
+static void check_place(struct walk *walk, const char *name, size_t name_len, const char *value,
+                        size_t value_len)
 {
-    const char *next = walk->line + 1;
-    if (next < walk->end && *next == '\0')
-        next++;
-    return next;
-}
-
-/* Goes over the lines that begin with a blank, which continue the value before (obs-fold). Returns
- * how many bytes they have without their blanks. */
-static size_t skip_folds(struct walk *walk)
-{
-    size_t folded = 0;
-    const char *text = next_line(walk);
-    while (text < walk->end && is_blank(*text)) {
-        while (text < walk->end && is_blank(*text))
-            text++;
-        const char *nul = memchr(text, '\0', (size_t)(walk->end - text));
-        walk->line = nul != NULL ? nul : walk->end;
-        folded += (size_t)(walk->line - text);
-        text = next_line(walk);
-    }
-    return folded;
-}
-
-/* libmicrohttpd cuts name and value at a NUL without a word. But every line still stands in the
- * read buffer: if the value that it reports is not where the next line has its own, bytes were
- * lost. Of a folded field it moves the name away, leaves NULs, and appends the folded text to the
- * name, not to the value. Returns the length of the name as it came. */
-static size_t check_place(struct walk *walk, const char *name, size_t name_len, const char *value,
-                          size_t value_len)
-{
-    const char *place = next_line(walk);
-    bool moved = name != place;
-    if (!moved)
-        place += name_len + 1;
-    while (place < value && (is_blank(*place) || (moved && *place == '\0')))
+    const char *line = walk->line + 1;
+    if (line < walk->end && *line == '\0')
+        line++;
+    const char *place = line + name_len + 1;
+    while (place < value && is_blank(*place))
         place++;
     walk->line = value + value_len;
-    if (place != value || walk->line >= walk->end) {
-        walk->nul = true;
-        return name_len;
-    }
-    size_t folded = skip_folds(walk);
-    if (moved != (folded > 0) || folded > name_len)
-        walk->nul = true;
-    return walk->nul ? name_len : name_len - folded;
+    if (name != line || place != value || walk->line >= walk->end)
+        walk->hidden = true;
 }
 
 /* Behind the last field stand the ends of its line and of the empty one: two to four NULs. */
@@ -166,7 +133,7 @@ static void check_end(struct walk *walk)
 {
     size_t len = walk->end > walk->line ? (size_t)(walk->end - walk->line) : 0;
     if (len < 2 || len > 4 || memcmp(walk->line, "\0\0\0", len) != 0)
-        walk->nul = true;
+        walk->hidden = true;
 }
 
 /* A token of RFC 9110, section 5.6.2. */
@@ -180,11 +147,9 @@ static bool is_token(const char *name, size_t len)
     return len > 0;
 }
 
-/* As libmicrohttpd reads the name, or as it came. */
-static bool is_name(const char *name, size_t name_len, size_t came_len, const char *wanted)
+static bool is_name(const char *name, size_t len, const char *wanted)
 {
-    size_t len = strlen(wanted);
-    return (len == name_len || len == came_len) && strncasecmp(name, wanted, len) == 0;
+    return len == strlen(wanted) && strncasecmp(name, wanted, len) == 0;
 }
 
 static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -194,18 +159,19 @@ static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind, const char *
     struct walk *walk = cls;
     if (value == no_length || value == no_cookie)
         return MHD_YES;
-    size_t came_len = walk->nul ? name_len : check_place(walk, name, name_len, value, value_len);
+    if (!walk->hidden)
+        check_place(walk, name, name_len, value, value_len);
     walk->fields++;
-    if (!is_token(name, came_len))
+    if (!is_token(name, name_len))
         walk->bad_name = true;
     if (memchr(value, '\r', value_len) != NULL)
         walk->bad_value = true;
-    if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_HOST)) {
+    if (is_name(name, name_len, MHD_HTTP_HEADER_HOST)) {
         walk->hosts++;
-    } else if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
+    } else if (is_name(name, name_len, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
         walk->lengths++;
         walk->length = value;
-    } else if (is_name(name, name_len, came_len, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+    } else if (is_name(name, name_len, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
         walk->encodings++;
         walk->encoding = value;
     }
@@ -221,8 +187,8 @@ static bool known_method(const char *method)
 static const struct glbp_refusal *judge(const struct walk *walk, const char *method,
                                         const char *version)
 {
-    if (walk->nul)
-        return &refusals[NUL_INSIDE];
+    if (walk->hidden)
+        return &refusals[HIDDEN];
     if (walk->bad_name)
         return &refusals[BAD_NAME];
     if (walk->bad_value)
@@ -261,9 +227,9 @@ const struct glbp_refusal *glbp_vet(struct MHD_Connection *connection, const str
     /* Method, target and version stand one blank apart; a NUL hid something of them. */
     if (method + strlen(method) + 1 != conn->target ||
         conn->target + conn->target_len + 1 != version || walk.line >= walk.end)
-        return &refusals[NUL_INSIDE];
+        return &refusals[HIDDEN];
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
-    if (!walk.nul)
+    if (!walk.hidden)
         check_end(&walk);
     if (size > header_max || size + (walk.fields + 3) * FIELD_MEMORY + ANSWER_MEMORY > memory)
         return &refusals[TOO_LARGE];
