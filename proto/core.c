@@ -335,12 +335,14 @@ static void settle(struct glbp_group *group, bool tick)
         glbp_liveness_settle(group);
     }
     due_ms = least(due_ms, glbp_namesake_settle(group));
+    due_ms = least(due_ms, glbp_minority_settle(group));
     glbp_claim_settle(group);
-    if (glbp_election_run(group, GLBP_ON_SETTLE))
+    if (glbp_election_run(group, GLBP_ON_SETTLE)) {
+        due_ms = least(due_ms, glbp_minority_settle(group)); /* before the first hello of a claim */
         glbp_claim_settle(group);
+    }
     glbp_replicate_settle(group);
     if (group->state == GLBP_ACTIVE) {
-        due_ms = least(due_ms, glbp_minority_settle(group));
         (void)glbp_table_decide(group);
         due_ms = least(due_ms, group->decide_ms);
     }

@@ -389,10 +389,6 @@ static void move(struct glbp_group *group, const struct glbp_election_row *row)
         group->ready_ms = group->now.mono_ms;
     if (from == GLBP_ACTIVE || row->to == GLBP_ACTIVE)
         glbp_claim_settle(group);
-    if (row->to == GLBP_ACTIVE) {
-        group->decide = true;
-        (void)glbp_minority_settle(group); /* before the first hello of the claim */
-    }
 }
 
 /* Before a claim: asks the member that holds a greater table for it (section 5). */

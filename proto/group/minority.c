@@ -40,7 +40,8 @@ static void count_member(struct glbp_group *group, const struct glbp_member_entr
 static void set_minority(struct glbp_group *group, bool minority, size_t gone, size_t members)
 {
     group->minority = minority;
-    group->decide = true; /* the head says it */
+    group->decide = true;      /* the head says it */
+    glbp_hello_soon(group, 0); /* and the claim */
     struct glbp_event *event = glbp_emit(group, GLBP_EV_MINORITY);
     event->to = minority;
     event->value = gone;

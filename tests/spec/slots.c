@@ -171,6 +171,17 @@ START_TEST(s6_heard_again_ends_the_probing)
 }
 END_TEST
 
+START_TEST(s6_a_draining_node_takes_no_slot_over)
+{
+    lead(&rig, both, 2);
+    a.msg.flags |= GLBP_FLAG_DRAINING;
+    (void)say(&rig, &a);
+    ck_assert_str_ne(slot_of_owner("a")->forwarder, "a");
+    (void)say_resign(&rig, &b); /* of those left, a has the fewest slots */
+    ck_assert_str_eq(slot_of_owner("b")->forwarder, "m");
+}
+END_TEST
+
 START_TEST(s6_the_owner_back_takes_its_slot_after_the_delay)
 {
     lead(&rig, both, 2);
@@ -228,6 +239,56 @@ START_TEST(s6_more_than_half_lost_is_the_minority)
 }
 END_TEST
 
+START_TEST(s6_a_change_of_minority_is_said_at_once_as_flag_and_as_claim)
+{
+    lead(&rig, both, 2);
+    wait_with(&rig, 3 * HELLO, both, 2);
+    rig_clear(&rig);
+    while (rig.seen[GLBP_EV_MINORITY] == 0)
+        wait_ms(&rig, 1);
+    wait_ms(&rig, 10);
+    ck_assert(rig.hello.flags & GLBP_FLAG_MINORITY);
+    ck_assert(rig.hello.follows.flags & GLBP_CLAIM_MINORITY);
+    rig_clear(&rig);
+    for (int ms = 0; rig.seen[GLBP_EV_MINORITY] == 0; ms++) {
+        if (ms % HELLO == 0) {
+            (void)say(&rig, &a);
+            (void)say(&rig, &b);
+        }
+        wait_ms(&rig, 1);
+    }
+    wait_ms(&rig, 10);
+    ck_assert(!(rig.hello.flags & GLBP_FLAG_MINORITY));
+    ck_assert(!(rig.hello.follows.flags & GLBP_CLAIM_MINORITY));
+}
+END_TEST
+
+/* The standby claims since it lost all others at once. */
+START_TEST(s6_the_first_hello_of_a_claim_says_minority)
+{
+    struct glbp_member_entry members[3] = {{.node = "a"}, {.node = "b"}, {.node = "m"}};
+    struct glbp_table table = {.members = members, .members_n = 3};
+    table.stamp = (struct glbp_stamp){.term = WALL + 1, .version = 1, .avg = "a"};
+    for (size_t i = 0; i < 3; i++) {
+        members[i].state = GLBP_MEMBER_LIVE;
+        members[i].addr = a.msg.addr;
+        (void)strcpy(members[i].url, a.msg.url);
+    }
+    (void)strcpy(table.head.group_name, "web");
+    table.head.hold_ms = HOLD;
+    table.head.refresh_ms = 5000;
+    stand_by(&rig, &a);
+    (void)say(&rig, &a);
+    say_table(&rig, &a, &table);
+    (void)say(&rig, &b);
+    while (rig.hello.state != GLBP_ACTIVE)
+        wait_ms(&rig, 1);
+    ck_assert_uint_eq(rig.now.mono_ms, rig.last[GLBP_EV_STATE].at.mono_ms);
+    ck_assert(rig.hello.flags & GLBP_FLAG_MINORITY);
+    ck_assert(rig.hello.follows.flags & GLBP_CLAIM_MINORITY);
+}
+END_TEST
+
 START_TEST(s6_a_group_of_two_is_never_in_the_minority)
 {
     lead(&rig, &(struct peer *){&b}, 1);
@@ -251,10 +312,13 @@ TCase *slots_case(void)
     tcase_add_test(tcase, s6_the_standby_probes_the_avg);
     tcase_add_test(tcase, s6_a_listener_probes_nobody);
     tcase_add_test(tcase, s6_heard_again_ends_the_probing);
+    tcase_add_test(tcase, s6_a_draining_node_takes_no_slot_over);
     tcase_add_test(tcase, s6_the_owner_back_takes_its_slot_after_the_delay);
     tcase_add_test(tcase, s6_redirect_then_retiring_then_removed);
     tcase_add_test(tcase, s6_r47_nothing_eligible_is_degraded_and_never_empty);
     tcase_add_test(tcase, s6_more_than_half_lost_is_the_minority);
+    tcase_add_test(tcase, s6_a_change_of_minority_is_said_at_once_as_flag_and_as_claim);
+    tcase_add_test(tcase, s6_the_first_hello_of_a_claim_says_minority);
     tcase_add_test(tcase, s6_a_group_of_two_is_never_in_the_minority);
     return tcase;
 }
