@@ -75,6 +75,16 @@ static void check_shares(struct sim_check *check, struct sim_host *host,
                  host->label, member->node, sum, member->weight);
 }
 
+static bool has_slot(const struct glbp_table *table, const char *node)
+{
+    for (size_t i = 0; i < table->slots_n; i++) {
+        if (strcmp(table->slots[i].owner, node) == 0 ||
+            strcmp(table->slots[i].forwarder, node) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void check_form(struct sim_check *check, struct sim_host *host,
                        const struct glbp_table *table)
 {
@@ -86,6 +96,9 @@ static void check_form(struct sim_check *check, struct sim_host *host,
         if (i > 0 && strcmp(table->members[i - 1].node, table->members[i].node) >= 0)
             bad(check, host, "members not ascending", table, NULL);
         check_shares(check, host, table, &table->members[i]);
+        if (table->members[i].state == GLBP_MEMBER_RESIGNED &&
+            !has_slot(table, table->members[i].node))
+            bad(check, host, "a member that resigned and has no slot", table, NULL);
     }
     for (size_t i = 0; i < table->slots_n; i++) {
         const struct glbp_slot_entry *slot = &table->slots[i];

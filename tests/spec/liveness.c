@@ -195,6 +195,57 @@ START_TEST(s4_a_datagram_below_the_highest_seq_proves_no_life)
 }
 END_TEST
 
+/* It has to prove itself again, and who lists it in `heard` would vouch for it. */
+START_TEST(s3_the_lost_are_not_listed_as_heard)
+{
+    struct peer a = peer_of("a", 1);
+    struct peer b = peer_of("b", 2);
+    (void)say(&rig, &a);
+    (void)say(&rig, &b);
+    wait_ms(&rig, 3000);
+    a.msg.heard[0] = (struct glbp_seen){glbp_node_id("b", 50), b.msg.seq + 5, 1000};
+    a.msg.heard_n = 1;
+    (void)say(&rig, &a);
+    (void)say(&rig, &b); /* on its way for long: heard now, but no proof of life */
+    wait_ms(&rig, 100);
+    (void)say(&rig, &a);
+    wait_ms(&rig, HOLD - 1000 - 100);
+    ck_assert(!alive("b"));
+    rig_clear(&rig);
+    while (rig.hellos == 0)
+        wait_ms(&rig, 1);
+    ck_assert(lists(&rig, &a));
+    ck_assert(!lists(&rig, &b));
+}
+END_TEST
+
+START_TEST(s3_heard_rotates_when_it_does_not_fit)
+{
+    static struct peer peers[80];
+    bool listed[80] = {false};
+    rig_close(&rig);
+    rig_prepare(&rig);
+    rig.config.max_members = 100;
+    rig_open(&rig);
+    wait_ms(&rig, 5 * HELLO);
+    for (uint8_t i = 0; i < 80; i++) {
+        char name[4] = {'x', (char)('a' + i / 26), (char)('a' + i % 26), '\0'};
+        peers[i] = peer_of(name, i + 100);
+        ck_assert_int_eq(say(&rig, &peers[i]), GLBP_ACCEPTED);
+    }
+    for (int round = 0; round < 2; round++) {
+        rig_clear(&rig);
+        while (rig.hellos == 0)
+            wait_ms(&rig, 1);
+        ck_assert_uint_lt(rig.hello.heard_n, 80);
+        for (size_t i = 0; i < 80; i++)
+            listed[i] = listed[i] || lists(&rig, &peers[i]);
+    }
+    for (size_t i = 0; i < 80; i++)
+        ck_assert_msg(listed[i], "%s is not listed in two hellos", peers[i].msg.node);
+}
+END_TEST
+
 START_TEST(s4_an_old_report_of_an_avg_does_not_raise_it)
 {
     struct peer a = peer_of("a", 1);
@@ -312,6 +363,8 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_solicits_with_its_first_three_hellos);
     tcase_add_test(tcase, s4_an_avg_answers_a_solicit_at_once);
     tcase_add_test(tcase, s4_a_datagram_below_the_highest_seq_proves_no_life);
+    tcase_add_test(tcase, s3_the_lost_are_not_listed_as_heard);
+    tcase_add_test(tcase, s3_heard_rotates_when_it_does_not_fit);
     tcase_add_test(tcase, s4_an_old_report_of_an_avg_does_not_raise_it);
     tcase_add_test(tcase, s4_a_stall_beyond_hold_sends_the_avg_to_listen_first);
     tcase_add_test(tcase, s4_a_stalled_process_expires_nobody_before_it_drained);

@@ -323,6 +323,97 @@ START_TEST(s7_a_table_is_as_fresh_as_the_last_proof_of_its_avg)
 }
 END_TEST
 
+START_TEST(s7_a_proof_at_second_hand_confirms_as_of_its_date)
+{
+    struct glbp_table table = table_of("a", WALL + 1, 3, 2);
+    stand_by(&rig, &a);
+    say_table(&rig, &a, &table);
+    wait_ms(&rig, 2 * HELLO);
+    a.msg.seq += 5; /* said since, and heard by b alone */
+    b.msg.heard[0] = (struct glbp_seen){a.msg.follows.id, a.msg.seq - 1, 700};
+    b.msg.heard_n = 1;
+    (void)say(&rig, &b);
+    ck_assert_uint_eq(glbp_group_confirmed_ms(rig.group), rig.now.mono_ms - 700);
+}
+END_TEST
+
+/* Slices of an earlier claim of a's are whole, but of nobody followed, when m itself claims; then a
+ * comes with a greater claim: what was kept of it is older than what m made meanwhile. */
+START_TEST(s7_the_stamp_does_not_go_back_to_slices_kept)
+{
+    stand_by(&rig, &b);
+    struct glbp_table table = table_of("a", WALL + 2, 3, 2);
+    (void)say(&rig, &a);
+    say_table(&rig, &a, &table);
+    (void)say_resign(&rig, &b);
+    wait_ms(&rig, 0);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    struct glbp_stamp own = held()->stamp;
+    ck_assert_uint_gt(own.term, WALL + 2);
+    peer_leads(&a, own.term + 1);
+    (void)say(&rig, &a);
+    ck_assert_str_eq(status_of(&rig).avg, "a");
+    ck_assert_int_eq(glbp_stamp_cmp(&held()->stamp, &own), 0);
+}
+END_TEST
+
+/* Whoever learns the new term from a slice would not know whose it is. */
+START_TEST(s7_no_slice_goes_before_the_hello_of_its_claim)
+{
+    stand_by(&rig, &a);
+    while (rig.hellos == 0)
+        wait_ms(&rig, 1);
+    rig_clear(&rig);
+    (void)say_resign(&rig, &a);
+    wait_ms(&rig, 0);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    ck_assert_uint_eq(rig.hellos, 0); /* 10 ms from the last one */
+    ck_assert_uint_eq(rig.slices, 0);
+    wait_ms(&rig, 10);
+    ck_assert_uint_eq(rig.hello.follows.id, glbp_node_id("m", 100));
+    ck_assert_uint_ge(rig.slices, 1);
+}
+END_TEST
+
+/* It would not apply them. */
+START_TEST(s7_nothing_is_repeated_for_who_follows_another_avg)
+{
+    struct peer never = peer_of("z", 9);
+    peer_leads(&never, 1);
+    lead(&rig, &(struct peer *){&b}, 1);
+    wait_with(&rig, 4 * HELLO, &(struct peer *){&b}, 1);
+    peer_follows(&b, &never);
+    b.msg.follows.age_ms = HOLD; /* as a claim, that report counts no more */
+    b.msg.stamp = (struct glbp_stamp){.term = 1, .version = 1, .avg = "z"};
+    (void)say(&rig, &b);
+    wait_ms(&rig, HELLO);
+    rig_clear(&rig);
+    wait_with(&rig, 2 * HELLO, &(struct peer *){&b}, 1);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    ck_assert_uint_eq(rig.slices, 0);
+    peer_follows(&b, NULL);
+    wait_with(&rig, 2 * HELLO, &(struct peer *){&b}, 1);
+    ck_assert_uint_ge(rig.slices, 1);
+}
+END_TEST
+
+START_TEST(s3_who_resigned_and_has_no_slot_leaves_the_table_at_once)
+{
+    rig_close(&rig);
+    rig_prepare(&rig);
+    rig.config.max_forwarders = 1;
+    rig_open(&rig);
+    a = peer_of("a", 1);
+    lead(&rig, &(struct peer *){&a}, 1);
+    wait_with(&rig, 2 * HELLO, &(struct peer *){&a}, 1);
+    (void)say(&rig, &b); /* a spare */
+    ck_assert_uint_eq(held()->members_n, 3);
+    ck_assert_uint_eq(held()->slots_n, 1);
+    (void)say_resign(&rig, &b);
+    ck_assert_uint_eq(held()->members_n, 2);
+}
+END_TEST
+
 START_TEST(s7_slots_outlive_avgs)
 {
     struct glbp_table table = table_of("a", WALL + 1, 3, 2);
@@ -389,6 +480,11 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_a_table_beyond_the_caps_is_refused);
     tcase_add_test(tcase, s7_r23_a_kept_table_is_served_but_never_evidence_of_life);
     tcase_add_test(tcase, s7_a_table_is_as_fresh_as_the_last_proof_of_its_avg);
+    tcase_add_test(tcase, s7_a_proof_at_second_hand_confirms_as_of_its_date);
+    tcase_add_test(tcase, s7_the_stamp_does_not_go_back_to_slices_kept);
+    tcase_add_test(tcase, s7_no_slice_goes_before_the_hello_of_its_claim);
+    tcase_add_test(tcase, s7_nothing_is_repeated_for_who_follows_another_avg);
+    tcase_add_test(tcase, s3_who_resigned_and_has_no_slot_leaves_the_table_at_once);
     tcase_add_test(tcase, s7_slots_outlive_avgs);
     tcase_add_test(tcase, s6_a_retiring_slot_is_handed_out_while_no_other_is);
     return tcase;
