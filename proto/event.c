@@ -56,6 +56,8 @@ static void put_reason(struct glbp_text *text, const struct glbp_event *event)
         at++;
         if (*at == 'n')
             glbp_text_str(text, event->node[0] != '\0' ? event->node : "unknown");
+        else if (*at == 'v')
+            glbp_text_uint(text, event->value);
         else
             glbp_text_uint(text, *at == 's' ? event->silent_ms : event->limit_ms);
     }

@@ -33,7 +33,7 @@
     X(GLBP_EV_DUPLICATE_OVER, "DUPNODE", 5) /* the other is silent */                              \
     X(GLBP_EV_NOSOCKET, "NOSOCKET", 3)      /* to: 1 none, 2 every send fails */                   \
     X(GLBP_EV_SOCKET, "NOSOCKET", 5)        /* usable (again) */                                   \
-    X(GLBP_EV_CONFIG_DIFFERS, "CONFIG", 4) /* node: its timers or head differ from ours; reason */ \
+    X(GLBP_EV_CONFIG_DIFFERS, "CONFIG", 4)  /* node: its timers, head or table's size; reason */   \
     X(GLBP_EV_SUSPECT, "MEMBER",                                                                   \
       5) /* node: silent, but its url answers (to = 1) or no more (0) */                           \
     X(GLBP_EV_URL_MISMATCH, "MEMBER", 4) /* node: the AVG's table has another url than it says */  \
@@ -44,7 +44,7 @@ enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };
 #undef GLBP_EVENT_ENUM
 
 /* Why, its machine-readable name, and its text; the text is what stands in the parentheses of a log
- * line, with %n for node, %s for silent_ms, %l for limit_ms. */
+ * line, with %n for node, %s for silent_ms, %l for limit_ms, %v for value. */
 #define GLBP_REASONS(X)                                                                            \
     X(GLBP_WHY_NONE, "none", "")                                                                   \
     X(GLBP_WHY_STARTED, "started", "started")                                                      \
@@ -69,7 +69,11 @@ enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };
     X(GLBP_WHY_SHUTDOWN, "shutdown", "shutting down")                                              \
     X(GLBP_WHY_TIMERS, "timers", "its hello or hold time differs")                                 \
     X(GLBP_WHY_HEAD, "head",                                                                       \
-      "its load balancing, refresh or hold time differs from ours, and counts")
+      "its load balancing, refresh or hold time differs from ours, and counts")                    \
+    X(GLBP_WHY_MAX_MEMBERS, "max_members",                                                         \
+      "its table has %v members or more, max_members is %l here: raise it")                        \
+    X(GLBP_WHY_MAX_FORWARDERS, "max_forwarders",                                                   \
+      "its table has %v slots or more, max_forwarders is %l here: raise it")
 
 #define GLBP_REASON_ENUM(name, machine, text) name,
 enum glbp_reason { GLBP_REASONS(GLBP_REASON_ENUM) GLBP_REASON_COUNT };

@@ -281,6 +281,7 @@ struct glbp_group {
     struct glbp_slice_job jobs[GLBP_SLICE_JOBS];
     uint32_t repeats;        /* of the slices to all: 0..4 done */
     uint64_t next_repeat_ms; /* GLBP_NEVER_MS none */
+    uint64_t too_large_term; /* of the claim whose table was told not to fit here; 0 none */
     uint64_t behind_ms;      /* when a follower that is ahead is asked; GLBP_NEVER_MS none */
     size_t behind_asked;     /* index of the one asked last */
 
@@ -405,8 +406,10 @@ void glbp_hello_commit(struct glbp_group *group, struct glbp_send *send, int len
 
 /* ---- replicate.c (section 7): slices out, slices in ---- */
 void glbp_replicate_hear(struct glbp_group *group, struct glbp_member *member);
-/* An accepted slice stands in group->msg. */
+/* Judges the slice in group->msg: its urls, and whether its table has room here (told once a claim
+ * if it is the AVG's). */
 enum glbp_reject glbp_replicate_check(struct glbp_group *group);
+/* An accepted slice stands in group->msg. */
 void glbp_replicate_slice(struct glbp_group *group);
 /* Applies a gathered table whose AVG is followed now; asks a follower that is ahead; repeats. */
 void glbp_replicate_settle(struct glbp_group *group);

@@ -126,13 +126,45 @@ static bool of_followed(const struct glbp_group *group, const char *avg)
            strcmp(avg, group->follow.node) == 0;
 }
 
-enum glbp_reject glbp_replicate_check(struct glbp_group *group)
+/* Told once a claim: the AVG's table has no room here, so this node serves an old one until its
+ * config allows more. */
+static void tell_too_large(struct glbp_group *group, size_t members, size_t slots)
+{
+    const struct glbp_group_config *config = &group->config;
+    const struct glbp_claim *avg = &group->follow;
+    bool by_members = members > config->max_members;
+    if (!of_followed(group, group->msg.stamp.avg) || group->too_large_term == avg->term ||
+        (!by_members && slots <= config->max_forwarders))
+        return;
+    group->too_large_term = avg->term;
+    struct glbp_event *event = glbp_emit(group, GLBP_EV_CONFIG_DIFFERS);
+    memcpy(event->node, avg->node, sizeof(event->node));
+    event->reason = by_members ? GLBP_WHY_MAX_MEMBERS : GLBP_WHY_MAX_FORWARDERS;
+    event->value = by_members ? members : slots;
+    event->limit_ms = by_members ? config->max_members : config->max_forwarders;
+}
+
+/* A table's slots stand behind its members, so one slice tells how many of each there are at least.
+ */
+static bool fits(struct glbp_group *group, size_t members_in_slice)
 {
     const struct glbp_message *msg = &group->msg;
-    if (msg->total > group->config.max_members + group->config.max_forwarders)
-        return GLBP_REJECT_TABLE_SIZE;
-    struct glbp_entries entries = msg->entries;
+    const struct glbp_group_config *config = &group->config;
+    size_t behind = msg->first + members_in_slice;
+    size_t members = members_in_slice > 0 ? behind : 0;
+    size_t slots = members_in_slice < msg->entries.n ? msg->total - behind : 0;
+    if (members <= config->max_members && slots <= config->max_forwarders &&
+        msg->total <= config->max_members + config->max_forwarders)
+        return true;
+    tell_too_large(group, members, slots);
+    return false;
+}
+
+enum glbp_reject glbp_replicate_check(struct glbp_group *group)
+{
+    struct glbp_entries entries = group->msg.entries;
     struct glbp_entry entry;
+    size_t members = 0;
     while (glbp_entry_next(&entries, &entry)) {
         if (entry.is_slot)
             continue;
@@ -140,8 +172,9 @@ enum glbp_reject glbp_replicate_check(struct glbp_group *group)
         if (!glbp_url_allowed(&group->config, member->url) ||
             (member->agent_url[0] != '\0' && !glbp_url_allowed(&group->config, member->agent_url)))
             return GLBP_REJECT_URL;
+        members++;
     }
-    return GLBP_ACCEPTED;
+    return fits(group, members) ? GLBP_ACCEPTED : GLBP_REJECT_TABLE_SIZE;
 }
 
 /* An equal stamp: the same table, but the times left in it are newer than ours. */
@@ -176,15 +209,14 @@ static void gather_begin(struct glbp_group *group, bool followed)
 
 /* Members stand at their index; how many there are is known at the end only, so slots are laid down
  * from the end of the table backwards, and turned round when all is there. */
-static bool gather_put(struct glbp_group *group, size_t index, const struct glbp_entry *entry)
+static void gather_put(struct glbp_group *group, size_t index, const struct glbp_entry *entry)
 {
     struct glbp_gather *gather = &group->gather;
-    if (index >= gather->total || gather->got[index])
-        return index < gather->total;
     size_t from_end = gather->total - 1 - index;
-    if (entry->is_slot ? from_end >= group->config.max_forwarders
-                       : index >= group->config.max_members)
-        return false;
+    GLBP_ASSERT(entry->is_slot ? from_end < group->config.max_forwarders
+                               : index < group->config.max_members); /* glbp_replicate_check() */
+    if (gather->got[index])
+        return;
     if (entry->is_slot) {
         gather->table.slots[from_end] = entry->as.slot;
         gather->table.slots_n++;
@@ -194,7 +226,6 @@ static bool gather_put(struct glbp_group *group, size_t index, const struct glbp
     }
     gather->got[index] = entry->is_slot ? 2 : 1;
     gather->have++;
-    return true;
 }
 
 /* All entries are there: turns the slots round and checks what one slice alone could not: that the
@@ -331,10 +362,7 @@ void glbp_replicate_slice(struct glbp_group *group)
     struct glbp_entries entries = msg->entries;
     struct glbp_entry entry;
     for (size_t i = msg->first; glbp_entry_next(&entries, &entry); i++)
-        if (!gather_put(group, i, &entry)) {
-            gather_drop(group);
-            return;
-        }
+        gather_put(group, i, &entry);
     try_apply(group);
 }
 

@@ -217,6 +217,35 @@ void say_table(struct rig *rig, struct peer *peer, const struct glbp_table *tabl
     peer->msg.stamp = table->stamp;
 }
 
+struct glbp_table rig_table(const struct rig *rig, const char *avg, uint64_t term, uint64_t version,
+                            size_t n)
+{
+    static struct glbp_member_entry members[RIG_TABLE_MAX];
+    static struct glbp_slot_entry slots[RIG_TABLE_MAX];
+    struct glbp_table table = {.members_n = n, .slots_n = n, .members = members, .slots = slots};
+    table.stamp.term = term;
+    table.stamp.version = version;
+    (void)snprintf(table.stamp.avg, sizeof(table.stamp.avg), "%s", avg);
+    (void)strcpy(table.head.group_name, "web");
+    table.head.flags = GLBP_HEAD_MAJORITY;
+    table.head.hold_ms = HOLD;
+    table.head.refresh_ms = 5000;
+    table.dated_ms = rig->now.mono_ms;
+    memset(members, 0, sizeof(members));
+    memset(slots, 0, sizeof(slots));
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(members[i].node, sizeof(members[i].node), "n%zu", i);
+        (void)snprintf(members[i].url, sizeof(members[i].url), "http://n%zu.example/%0200d", i, 0);
+        ck_assert(glbp_addr_parse("10.0.0.1", 8, &members[i].addr));
+        members[i].addr.port = 3222;
+        members[i].state = GLBP_MEMBER_LIVE;
+        slots[i].slot = (uint32_t)i + 1;
+        (void)strcpy(slots[i].owner, members[i].node);
+        (void)strcpy(slots[i].forwarder, members[i].node);
+    }
+    return table;
+}
+
 /* ---- time ---- */
 
 void wait_ms(struct rig *rig, uint64_t ms)

@@ -52,6 +52,11 @@ enum glbp_reject say(struct rig *rig, struct peer *peer);
 enum glbp_reject say_resign(struct rig *rig, struct peer *peer);
 /* Raw bytes arrive. */
 enum glbp_reject hear(struct rig *rig, const uint8_t *payload, size_t len);
+/* A table of n members n0 .. with urls so long that it takes several datagrams; its arrays are
+ * those of the last one made. */
+#define RIG_TABLE_MAX 7
+struct glbp_table rig_table(const struct rig *rig, const char *avg, uint64_t term, uint64_t version,
+                            size_t n);
 /* The peer sends all slices of a table. */
 void say_table(struct rig *rig, struct peer *peer, const struct glbp_table *table);
 
@@ -87,6 +92,7 @@ TCase *states_case(void);
 TCase *claims_case(void);
 TCase *slots_case(void);
 TCase *tables_case(void);
+TCase *held_case(void);
 TCase *symptoms_case(void);
 
 #endif
