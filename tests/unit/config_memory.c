@@ -1,78 +1,14 @@
-/* Memory that lacks, and memory that holds keys. The linker puts the functions below in front of
- * libc's (--wrap). */
+/* Memory that lacks, and memory that holds keys. */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/config/config.h"
+#include "tests/nomem/nomem.h"
 #include "tests/unit/config_test.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_reallocarray(void *old, size_t n, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-char *__real_strdup(const char *text);
-int __real_vasprintf(char **ret, const char *format, va_list args);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_reallocarray(void *old, size_t n, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-char *__wrap_strdup(const char *text);
-int __wrap_vasprintf(char **ret, const char *format, va_list args);
-int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static long left = -1; /* allocations until one fails; below 0: none does */
-
-static bool fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(old, n, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-int __wrap_vasprintf(char **ret, const char *format, va_list args)
-{
-    return fails() ? -1 : __real_vasprintf(ret, format, args);
-}
-
-int __wrap_asprintf(char **ret, const char *format, ...)
-{
-    va_list args;
-    int n = -1;
-
-    va_start(args, format);
-    if (!fails())
-        n = __real_vasprintf(ret, format, args);
-    va_end(args);
-    return n;
-}
 
 static const char *const texts[] = {
     /* a good one, and one with mistakes */
@@ -101,10 +37,9 @@ START_TEST(no_memory)
         FILE *out = fmemopen(said, sizeof said, "w");
         int mistakes;
 
-        left = n;
+        atomic_store(nomem_left, n + 1);
         mistakes = glbp_config_parse(text, strlen(text), "gateway.json", out, &config);
-        failed = left < 0;
-        left = -1;
+        failed = atomic_exchange(nomem_left, 0) == 0;
         fclose(out);
         ck_assert_int_eq(mistakes == 0, config != NULL);
         if (failed && _i == 0)
