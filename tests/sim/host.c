@@ -91,13 +91,14 @@ static void keep(struct sim_host *host)
     sim_heap_push(&world->heap, event);
 }
 
-/* Unicast: once known, a node is sent to as long as this process lives. */
+/* Unicast: the configured peers are sent to for ever, others while they are known. */
 static void learn(struct sim_host *host)
 {
     struct sim_world *world = host->world;
     const struct glbp_table *table = glbp_group_table(host->group);
     struct glbp_member_view view;
 
+    memcpy(host->reaches, host->peers, world->hosts_n);
     for (size_t i = 0; glbp_group_member(host->group, sim_host_now(host), i, &view); i++) {
         for (size_t k = 0; k < world->hosts_n; k++) {
             if (glbp_addr_eq(&world->hosts[k].addr, &view.addr))
@@ -110,6 +111,27 @@ static void learn(struct sim_host *host)
                 host->reaches[k] = 1;
         }
     }
+}
+
+/* The place of the one that is over first is taken. */
+static void heed(struct sim_host *host, uint32_t from)
+{
+    struct sim_newcomer *place = &host->newcomers[0];
+
+    for (size_t i = 0; i < SIM_NEWCOMERS && place->from != from; i++) {
+        if (host->newcomers[i].from == from || host->newcomers[i].until_ms < place->until_ms)
+            place = &host->newcomers[i];
+    }
+    *place = (struct sim_newcomer){from, host->world->now_ms + host->config.hold_ms};
+}
+
+bool sim_host_sends_to(const struct sim_host *host, size_t to)
+{
+    for (size_t i = 0; !host->reaches[to] && i < SIM_NEWCOMERS; i++) {
+        if (host->newcomers[i].from == to && host->newcomers[i].until_ms > host->world->now_ms)
+            return true;
+    }
+    return host->reaches[to];
 }
 
 static void trace(struct sim_host *host, const struct glbp_input *in, int result)
@@ -211,6 +233,7 @@ void sim_host_start(struct sim_host *host)
     host->disk_due = false;
     host->sent = 0;
     memcpy(host->reaches, host->peers, host->world->hosts_n);
+    memset(host->newcomers, 0, sizeof host->newcomers);
     keep(host); /* the incarnation, before a word is sent */
     in.as.health.unknown = host->has_checks ? 1 : 0;
     sim_host_step(host, &in); /* before the first hello: without checks it is eligible at once */
@@ -335,11 +358,13 @@ static void deliver(struct sim_host *host, struct sim_packet *packet)
         in.as.datagram.len -= GLBP_HEADER_LEN;
     }
     if (reject == GLBP_ACCEPTED) {
-        if (packet->is_signed)
-            host->reaches[packet->from] = 1;
         world->net.delivered++;
         world->suspicious = packet->damaged || packet->recorded;
-        sim_host_step(host, &in);
+        reject = sim_host_step(host, &in) == GLBP_E_REJECT ? world->out.reject : GLBP_ACCEPTED;
+        if (packet->is_signed &&
+            (reject == GLBP_REJECT_UNPROVEN || reject == GLBP_REJECT_OLD_INCARNATION ||
+             reject == GLBP_REJECT_FORGOTTEN))
+            heed(host, packet->from);
     }
 }
 

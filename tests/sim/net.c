@@ -148,7 +148,7 @@ static void spread(struct sim_host *host, struct sim_packet *packet)
     struct sim_world *world = host->world;
 
     for (uint32_t i = 0; i < world->hosts_n; i++) {
-        if (i != host->index && (!world->unicast || host->reaches[i]))
+        if (i != host->index && (!world->unicast || sim_host_sends_to(host, i)))
             carry(world, packet, i);
     }
 }

@@ -11,7 +11,8 @@
                                          restart under each */                                     \
     X(SIM_CLASS_LONG, "long")         /* parts and deaths that outlast redirect and timeout */     \
     X(SIM_CLASS_HEAL, "heal")         /* cuts that heal at every phase of an election */           \
-    X(SIM_CLASS_HANDOVER, "handover") /* resign, drain and end of the AVG under loss */
+    X(SIM_CLASS_HANDOVER, "handover") /* resign, drain and end of the AVG under loss */            \
+    X(SIM_CLASS_UNLISTED, "unlisted") /* unicast, keys: most are on nobody's list of peers */
 
 #define SIM_CLASS_ENUM(name, text) name,
 enum sim_class { SIM_CLASSES(SIM_CLASS_ENUM) SIM_CLASS_COUNT };

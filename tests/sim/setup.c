@@ -20,7 +20,8 @@ const char *sim_class_name(enum sim_class class)
 static enum sim_class draw_class(struct sim_rng *rng, const struct sim_options *options)
 {
     uint64_t dice = sim_rng_below(rng, 100);
-    enum sim_class drawn = dice < 72   ? SIM_CLASS_ANY
+    enum sim_class drawn = dice < 69   ? SIM_CLASS_ANY
+                           : dice < 72 ? SIM_CLASS_UNLISTED
                            : dice < 79 ? SIM_CLASS_ONEWAYS
                            : dice < 86 ? SIM_CLASS_LONG
                            : dice < 93 ? SIM_CLASS_HEAL
@@ -37,6 +38,8 @@ static uint32_t draw_nodes(struct sim_rng *rng, enum sim_class class)
 
     if (class == SIM_CLASS_ONEWAYS)
         return (uint32_t)sim_rng_range(rng, 2, 4);
+    if (class == SIM_CLASS_UNLISTED)
+        return (uint32_t)sim_rng_range(rng, 3, 16);
     if (dice < 90)
         return (uint32_t)sim_rng_range(rng, 2, 8);
     return (uint32_t)(dice < 98 ? sim_rng_range(rng, 9, 16) : sim_rng_range(rng, 17, 50));
@@ -100,17 +103,18 @@ static void draw_host(struct sim_rng *rng, struct sim_host *host,
     host->newer = sim_rng_permille(rng, 100);
 }
 
-/* With keys, whoever knows somebody finds all others: a ring of peers with a few chords. Without,
- * strangers are refused, so each knows all. */
-static void draw_peers(struct sim_rng *rng, struct sim_world *world, bool sparse)
+/* With keys, whoever knows somebody finds all others: a ring of peers with a few chords, or a few
+ * hosts that all name. Without, strangers are refused, so each knows all. */
+static void draw_peers(struct sim_rng *rng, struct sim_world *world, const struct sim_setup *setup)
 {
-    for (size_t i = 0; i < world->hosts_n; i++) {
-        for (size_t k = 0; k < world->hosts_n; k++) {
-            bool next = k == (i + 1) % world->hosts_n;
+    bool unlisted = setup->class == SIM_CLASS_UNLISTED;
+    size_t n = world->hosts_n, listed = unlisted ? sim_rng_range(rng, 2, 3) : n;
 
-            if (i == k || (sparse && !next && !sim_rng_permille(rng, 200)))
-                continue;
-            world->hosts[i].peers[k] = 1;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < listed && k < n; k++) {
+            bool all = !setup->sparse || unlisted, next = k == (i + 1) % n;
+
+            world->hosts[i].peers[k] = i != k && (all || next || sim_rng_permille(rng, 200));
         }
     }
 }
@@ -147,6 +151,10 @@ static uint64_t draw_kinds(struct sim_rng *rng, enum sim_class class)
         return handover;
     if (class == SIM_CLASS_ONEWAYS)
         return SIM_FAULT_BIT(SIM_FAULT_RESTART) | SIM_FAULT_BIT(SIM_FAULT_ONEWAYS);
+    if (class == SIM_CLASS_UNLISTED) /* processes come and go, alone and under loss */
+        return SIM_FAULT_BIT(SIM_FAULT_RESTART) | SIM_FAULT_BIT(SIM_FAULT_REBOOT) |
+               SIM_FAULT_BIT(SIM_FAULT_CRASH_AVG) | SIM_FAULT_BIT(SIM_FAULT_SHUTDOWN) |
+               SIM_FAULT_BIT(SIM_FAULT_BLACKOUT) | (dice < 5 ? SIM_FAULT_BIT(SIM_FAULT_LOSS) : 0);
     if (dice < 2)
         return one;
     if (dice < 5)
@@ -157,13 +165,15 @@ static uint64_t draw_kinds(struct sim_rng *rng, enum sim_class class)
 static void draw_world(struct sim_rng *rng, struct sim_world *world, struct sim_setup *setup)
 {
     bool oneways = setup->class == SIM_CLASS_ONEWAYS;
+    bool unlisted = setup->class == SIM_CLASS_UNLISTED;
 
-    world->is_signed = sim_rng_permille(rng, 500) || oneways;
+    world->is_signed = sim_rng_permille(rng, 500) || oneways || unlisted;
     setup->for_real = sim_rng_below(rng, 16) == 0;
     world->is_signed = world->is_signed || setup->for_real;
-    world->unicast = sim_rng_permille(rng, 250);
-    setup->sparse = world->unicast && world->is_signed && sim_rng_permille(rng, 250) && !oneways;
-    draw_peers(rng, world, setup->sparse);
+    world->unicast = sim_rng_permille(rng, 250) || unlisted;
+    setup->sparse =
+        unlisted || (world->unicast && world->is_signed && sim_rng_permille(rng, 250) && !oneways);
+    draw_peers(rng, world, setup);
     world->disk_lag_ms = sim_rng_permille(rng, 500) ? 0 : (uint32_t)sim_rng_below(rng, 200);
     world->witness_shut = sim_rng_permille(rng, 150);
     world->net.delay_ms = (uint32_t)sim_rng_below(rng, 3);

@@ -21,6 +21,7 @@
 #define SIM_SHUTDOWN_MS   1000 /* longest wait of a process that was told to end */
 #define SIM_KEY_STEPS     6
 #define SIM_INBOX_MAX     256 /* datagrams that a socket buffer holds for a stalled process */
+#define SIM_NEWCOMERS     8   /* who is answered before it is believed */
 
 enum sim_bff {
     SIM_BFF_UP,   /* answers any HTTP request */
@@ -37,6 +38,12 @@ struct sim_disk {
     size_t table_len;
     size_t table_cap;
     struct glbp_stamp stamp; /* of that table */
+};
+
+/* Unicast: a sender that signs and is not believed yet, answered so that it can prove itself. */
+struct sim_newcomer {
+    uint32_t from;
+    uint64_t until_ms;
 };
 
 struct sim_host {
@@ -66,7 +73,8 @@ struct sim_host {
     uint64_t stalls;         /* names the SIM_RESUME that counts */
     struct sim_event *inbox; /* what waits for a stalled process */
     size_t inbox_n, inbox_cap, inbox_datagrams;
-    uint8_t *reaches; /* unicast: hosts_n flags, who is sent to */
+    uint8_t *reaches; /* unicast: hosts_n flags, who is sent to: peers and members … */
+    struct sim_newcomer newcomers[SIM_NEWCOMERS]; /* … and these */
 
     /* what outlives it */
     uint8_t *peers; /* unicast: hosts_n flags, as configured */
@@ -194,6 +202,9 @@ void sim_host_check(struct sim_host *host);
 struct glbp_keychain *sim_host_keychain(const struct sim_host *host);
 
 struct glbp_now sim_host_now(const struct sim_host *host);
+
+/* Unicast: whether it sends to that host. */
+bool sim_host_sends_to(const struct sim_host *host, size_t to);
 
 /* Status by glbp_group_status(); state Disabled when not running. */
 void sim_host_status(const struct sim_host *host, struct glbp_group_status *ret);
