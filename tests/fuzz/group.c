@@ -1,5 +1,6 @@
 /* Target group: glbp_group_step() fed with what the input says, in any order: ticks, stalls, links,
  * datagrams of peers and of nobody, health, probes, commands, configs, clocks that jump. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 #define SLOTS_MAX   4
 
 static void *memory;
+
+static void tell_inputs(void)
+{
+    printf("inputs to the core: %" PRIu64 "\n", fuzz_inputs);
+}
 
 static void draw_config(struct fuzz_world *world)
 {
@@ -267,8 +273,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_bytes in = {data, data + size};
     uint64_t hash;
 
-    if (memory == NULL)
+    if (memory == NULL) {
         memory = malloc(glbp_group_size(MEMBERS_MAX, SLOTS_MAX));
+        (void)atexit(tell_inputs);
+    }
     hash = run_all(in);
     if (size % 8 == 0) /* the same again, to the byte */
         FUZZ_REQUIRE(run_all(in) == hash);

@@ -42,4 +42,7 @@ struct glbp_table fuzz_peer_table(struct fuzz_world *world);
 /* glbp_group_step() with every invariant judged. Returns what the step did. */
 int fuzz_step(struct fuzz_world *world, struct glbp_input *in);
 
+/* How many inputs all sequences of this process gave. */
+extern uint64_t fuzz_inputs;
+
 #endif

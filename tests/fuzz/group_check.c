@@ -168,6 +168,8 @@ static void trace(const struct fuzz_world *world, enum glbp_input_kind kind, int
     fflush(stdout);
 }
 
+uint64_t fuzz_inputs;
+
 int fuzz_step(struct fuzz_world *world, struct glbp_input *in)
 {
     const struct glbp_table *table = glbp_group_table(world->group);
@@ -177,6 +179,7 @@ int fuzz_step(struct fuzz_world *world, struct glbp_input *in)
 
     glbp_group_status(world->group, world->now, &before.status);
     in->now = world->now;
+    fuzz_inputs++;
     result = glbp_group_step(world->group, in, &world->out);
     glbp_group_status(world->group, world->now, &status);
     trace(world, in->kind, result, &status);
