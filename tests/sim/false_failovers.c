@@ -331,6 +331,13 @@ static double mean_at(uint64_t count, double p)
     return low;
 }
 
+/* Two digits, or all of a whole number; without an exponent. */
+static const char *number(double value, char buf[24])
+{
+    snprintf(buf, 24, value < 100 ? "%.2g" : "%.0f", value);
+    return buf;
+}
+
 /* Count, rate per 1000 node-hours, and its 95 % interval: the exact one of a Poisson count, and for
  * large counts the normal one. */
 static void print_rate(uint64_t count, uint64_t hours)
@@ -340,8 +347,10 @@ static void print_rate(uint64_t count, uint64_t hours)
     double low = count > 300 ? (double)count - wide : count ? mean_at(count - 1, 0.975) : 0;
     double high = count > 300 ? (double)count + wide : mean_at(count, 0.025);
 
-    printf(" %.3g (%.2g..%.2g; %" PRIu64 ") |", scale * (double)count, scale * low, scale * high,
-           count);
+    char rate[24], from[24], to[24];
+
+    printf(" %s (%s..%s; %" PRIu64 ") |", number(scale * (double)count, rate),
+           number(scale * low, from), number(scale * high, to), count);
 }
 
 static void print_table(const struct cell *cells, size_t n)
