@@ -13,6 +13,7 @@ int main(void)
     suite_add_tcase(suite, slots_case());
     suite_add_tcase(suite, tables_case());
     suite_add_tcase(suite, held_case());
+    suite_add_tcase(suite, door_case());
     suite_add_tcase(suite, symptoms_case());
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

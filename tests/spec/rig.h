@@ -93,6 +93,7 @@ TCase *claims_case(void);
 TCase *slots_case(void);
 TCase *tables_case(void);
 TCase *held_case(void);
+TCase *door_case(void);
 TCase *symptoms_case(void);
 
 #endif

@@ -111,8 +111,9 @@ START_TEST(r32_a_tick_that_comes_early_expires_nobody)
 }
 END_TEST
 
-/* Who holds the key may claim the greatest term there is; a greater one is refused, so that there
- * are always numbers left: the others lead above it. */
+/* Who holds the key may claim the greatest term there is, and others cannot go above it: what they
+ * claim then repeats that term. No bound helps, since a claim at it could be followed by no greater
+ * one; a key holder is trusted. Terms beyond, which a mistake may make, are refused and counted. */
 START_TEST(x5_no_claim_uses_the_terms_up)
 {
     struct peer a = peer_of("a", 1);

@@ -74,6 +74,64 @@ START_TEST(s7_only_whole)
 }
 END_TEST
 
+/* Each slice is in order; the table of them all is not. */
+START_TEST(s7_a_table_out_of_order_across_its_slices_is_dropped)
+{
+    struct glbp_table table = rig_table(&rig, "a", 500, 3, MANY);
+    peer_leads(&a, 500);
+    (void)say(&rig, &a);
+    size_t from = 0;
+    for (size_t next = 0; next < 2 * MANY; from = next) {
+        struct glbp_message msg = a.msg;
+        uint8_t buf[GLBP_PAYLOAD_MAX];
+        msg.kind = GLBP_SLICE;
+        a.msg.seq++;
+        for (size_t i = from; from > 0 && i < MANY; i++)
+            table.members[i].node[0] = 'a'; /* below all n0 .. of the first slice */
+        int len = glbp_slice_pack(&msg, &table, from, rig.now.mono_ms, buf, sizeof(buf), &next);
+        ck_assert_int_eq(hear(&rig, buf, (size_t)len), GLBP_ACCEPTED);
+    }
+    ck_assert_uint_eq(held()->stamp.term, 0);
+    table = rig_table(&rig, "a", 500, 3, MANY); /* and sent again as it should be */
+    say_table(&rig, &a, &table);
+    ck_assert_uint_eq(held()->stamp.term, 500);
+}
+END_TEST
+
+/* All ask before the hello of the claim is out: eight are served and all by multicast, each once
+ * however often it asked; who asked beyond them asks again. */
+START_TEST(s7_eight_that_ask_are_served_at_a_time)
+{
+    static struct peer asking[10];
+    rig_close(&rig);
+    rig_prepare(&rig);
+    rig.config.max_members = 16;
+    rig_open(&rig);
+    stand_by(&rig, &a);
+    while (rig.hellos == 0)
+        wait_ms(&rig, 1);
+    (void)say_resign(&rig, &a);
+    wait_ms(&rig, 0);
+    rig_clear(&rig);
+    for (uint8_t i = 0; i < 20; i++) {
+        struct peer *peer = &asking[i % 10];
+        if (i < 10)
+            *peer = peer_of((char[]){'p', (char)('a' + i), '\0'}, i + 100);
+        peer->msg.flags |= GLBP_FLAG_WANT_TABLE;
+        peer->msg.ask[0] = glbp_node_id("m", 100);
+        peer->msg.ask_n = 1;
+        (void)say(&rig, peer);
+    }
+    ck_assert_uint_eq(rig.slices, 0);
+    wait_ms(&rig, 10);
+    size_t table = rig.slices / 9; /* as many slices as one takes */
+    ck_assert_uint_ge(table, 1);
+    ck_assert_uint_eq(rig.slices, 9 * table);
+    (void)say(&rig, &asking[9]);
+    ck_assert_uint_eq(rig.slices, 10 * table);
+}
+END_TEST
+
 START_TEST(s7_a_lower_or_equal_stamp_is_not_applied)
 {
     struct glbp_table table = rig_table(&rig, "a", 500, 3, 2);
@@ -286,6 +344,8 @@ TCase *tables_case(void)
     tcase_add_checked_fixture(tcase, open_rig, close_rig);
     tcase_add_test(tcase, s7_a_table_of_the_avg_followed_is_applied);
     tcase_add_test(tcase, s7_only_whole);
+    tcase_add_test(tcase, s7_a_table_out_of_order_across_its_slices_is_dropped);
+    tcase_add_test(tcase, s7_eight_that_ask_are_served_at_a_time);
     tcase_add_test(tcase, s7_a_lower_or_equal_stamp_is_not_applied);
     tcase_add_test(tcase, s7_a_table_of_another_avg_is_not_applied);
     tcase_add_test(tcase, s7_slices_that_overtook_the_claim_count_for_one_hello);
