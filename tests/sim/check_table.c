@@ -171,13 +171,23 @@ void sim_check_owners(struct sim_check *check, struct sim_host *host,
         owners[table->slots[i].slot] = name_of(table->slots[i].owner);
 }
 
+/* The table before the step and those of the step are of one AVG: else they tell two histories. */
+static bool is_one_history(const struct sim_check *check, const struct sim_host *host,
+                           const struct glbp_table *table, const struct glbp_output *out)
+{
+    for (size_t i = 0; i < out->events_n; i++) {
+        const struct glbp_event *event = &out->events[i];
+        if (event->kind == GLBP_EV_POOL && strcmp(event->stamp.avg, table->stamp.avg) != 0)
+            return false;
+    }
+    return strcmp(check->hosts[host->index].stamp.avg, table->stamp.avg) == 0;
+}
+
 /* The number was removed and given anew in one decision: not while its owner lived. */
 static bool is_another(struct sim_check *check, struct sim_host *host,
-                       const struct glbp_table *table, const struct glbp_slot_entry *slot)
+                       const struct glbp_table *table, const struct glbp_slot_entry *slot, bool own)
 {
-    const struct sim_watched *seen = &check->hosts[host->index];
-    uint64_t before = seen->owners[slot->slot];
-    bool own = strcmp(seen->stamp.avg, table->stamp.avg) == 0; /* else of another history */
+    uint64_t before = check->hosts[host->index].owners[slot->slot];
 
     if (before == 0 || before == name_of(slot->owner))
         return false;
@@ -194,6 +204,7 @@ static bool is_another(struct sim_check *check, struct sim_host *host,
 static void check_moves(struct sim_check *check, struct sim_host *host,
                         const struct glbp_table *table, const struct glbp_output *out)
 {
+    bool own = is_one_history(check, host, table, out);
     size_t first = out->events_n;
 
     while (first > 0 && out->events[first - 1].kind != GLBP_EV_POOL)
@@ -205,7 +216,7 @@ static void check_moves(struct sim_check *check, struct sim_host *host,
         if (event->kind != GLBP_EV_FORWARDER || !event->other[0] ||
             strcmp(event->node, event->other) == 0)
             continue;
-        if (!slot || is_another(check, host, table, slot))
+        if (!slot || is_another(check, host, table, slot, own))
             continue; /* removed in its time */
         if (strcmp(slot->owner, slot->forwarder) == 0) {
             if (!excuse(check, host, event->other))
