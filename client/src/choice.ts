@@ -2,9 +2,9 @@ import { slowStart, view, type Health, type Registry } from './health.js'
 import type { Env, Explanation } from './types.js'
 
 /** Draws one of `candidates`, of which there is at least one. */
-export type Method = (candidates: readonly Health[], scores: Float64Array, key: string) => Health | undefined
+export type Method = (candidates: readonly Health[], scores: readonly number[], key: string) => Health | undefined
 
-/** Pauses that gateways asked for end to the next tenth of a second. */
+/** Pauses that gateways asked for end, and slow start goes on, to the next tenth of a second. */
 const PAUSE_STEP_MS = 100
 const EJECTED = 2
 const DEAD = 3
@@ -12,18 +12,6 @@ const DEAD = 3
 /** How far a gateway is from being picked: ready, asked for a pause, ejected, dead. */
 const distance = ({ lost, notBefore }: Health, now: number): number =>
   lost === 'dead' ? DEAD : lost ? EJECTED : Number(notBefore > now)
-
-/** Those that may be picked, and what a pick needs of them. */
-interface Field {
-  candidates: readonly Health[]
-  /** Parts of the weights. */
-  shares: Float64Array
-  /** By latency and success. */
-  merits: Float64Array
-  scores: Float64Array
-  /** Somebody is in slow start. */
-  rising: boolean
-}
 
 /** Decides which gateway a request goes to. */
 export interface Choice {
@@ -40,48 +28,40 @@ export interface Choice {
 
 /** @param method undefined: weighted. */
 export function createChoice(registry: Registry, env: Env, method: () => Method | undefined): Choice {
-  // The field holds for a version of the registry, and until a pause may have ended.
-  let field: Field
+  // Candidates and merits hold for a version of the registry, and until a pause may have ended.
+  let candidates: readonly Health[] = []
   let version = -1
   let until = 0
+  let now = 0
   let middle = NaN
+  /** Of those that were weighed last. */
+  const scores: number[] = []
 
-  function current(): Field {
+  function current(): readonly Health[] {
     const { list } = registry
-    const now = env.now()
+    now = env.now()
     if (version !== registry.version || now >= until) {
       version = registry.version
       until = now + PAUSE_STEP_MS
       middle = median(list.map(({ latency }) => latency).filter(Number.isFinite))
-      field = prepare(eligible(list, now))
+      candidates = eligible(list, now)
+      for (const health of list)
+        health.merit = latencyFactor(health) * (Math.max(health.success, 0.05) || 1) * slowStart(health, now)
     }
-    return field
-  }
-
-  function prepare(candidates: readonly Health[]): Field {
-    const now = env.now()
-    const merit = (health: Health) => 0.95 * latencyFactor(health) * (Math.max(health.success, 0.05) || 1)
-    return {
-      candidates,
-      // All of weight 0 are candidates only when there is nobody else.
-      shares: Float64Array.from(candidates, ({ weight }) => (weight || 1) / 100),
-      merits: Float64Array.from(candidates, merit),
-      scores: new Float64Array(candidates.length),
-      rising: candidates.some((health) => slowStart(health, now) < 1),
-    }
+    return candidates
   }
 
   /** How much faster than the median, ¼ to 4; 1 where that is not known. */
   const latencyFactor = ({ latency }: Health): number => Math.min(Math.max(middle / latency, 0.25), 4) || 1
 
   /** Fills the scores; @returns their sum. */
-  function weigh({ candidates, shares, merits, scores, rising }: Field): number {
-    const now = rising ? env.now() : 0
+  function weigh(list: readonly Health[]): number {
     let total = 0
-    for (let k = 0; k < scores.length; k++) {
-      const health = candidates[k]!
-      const slow = rising ? slowStart(health, now) : 1
-      total += scores[k] = shares[k]! * (0.05 + (merits[k]! * slow) / (health.inFlight + 1))
+    scores.length = list.length
+    for (let k = 0; k < list.length; k++) {
+      const health = list[k]!
+      // All of weight 0 are candidates only when there is nobody else.
+      total += scores[k] = (health.weight || 1) * (0.05 + (0.95 * health.merit) / (health.inFlight + 1))
     }
     return total
   }
@@ -89,25 +69,21 @@ export function createChoice(registry: Registry, env: Env, method: () => Method 
   return {
     pick(key, tried) {
       const another = tried?.size
+      const all = current()
       // Beside a failure, those that fail too are the last resort, however few the others are.
-      const from = another
-        ? prepare(eligible(registry.list.filter(({ url }) => !tried.has(url)), env.now(), 0))
-        : current()
-      const { candidates, scores } = from
+      const from = another ? eligible(registry.list.filter(({ url }) => !tried.has(url)), now, 0) : all
       let left = weigh(from) * env.random()
       const special = another ? undefined : method()
-      if (special) return special(candidates, scores, key)
-      for (let k = 0; k < scores.length; k++) if ((left -= scores[k]!) < 0) return candidates[k]
-      return candidates.at(-1)
+      if (special) return special(from, scores, key)
+      for (let k = 0; k < scores.length; k++) if ((left -= scores[k]!) < 0) return from[k]
+      return from.at(-1)
     },
     best() {
-      const { candidates, scores } = current()
-      weigh(field)
+      weigh(current())
       return candidates[scores.indexOf(Math.max(...scores))]
     },
     explain() {
-      const { candidates, scores } = current()
-      const total = weigh(field)
+      const total = weigh(current())
       return registry.list.map((health) => {
         const index = candidates.indexOf(health)
         return {
@@ -115,7 +91,7 @@ export function createChoice(registry: Registry, env: Env, method: () => Method 
           eligible: index >= 0,
           share: (scores[index] ?? 0) / total,
           latencyFactor: latencyFactor(health),
-          slowStart: slowStart(health, env.now()),
+          slowStart: slowStart(health, now),
         }
       })
     },

@@ -1,3 +1,4 @@
+import { checkOptions } from './check.js'
 import { Follower } from './follow.js'
 import type { Core } from './glbp.js'
 import { view, type Health } from './health.js'
@@ -8,7 +9,7 @@ import type { Push } from './push.js'
 import type { Plan } from './request.js'
 import { recallLatencies, save } from './save.js'
 import type { Tabs } from './tabs.js'
-import type { Status } from './types.js'
+import type { GlbpOptions, Status } from './types.js'
 
 /** While news are pushed, polling is only the safety net. */
 const NET_PACE = 4
@@ -22,6 +23,8 @@ export class Engine {
   #status: Status
   /** Between start and stop. */
   #on = false
+  /** What is wrong with the options; then it never starts. */
+  readonly #wrong: string | undefined
   /** Following and probing: on, and the page is seen. */
   #awake = false
   #off: (() => void)[] = []
@@ -32,6 +35,8 @@ export class Engine {
 
   constructor(core: Core) {
     this.#core = core
+    this.#wrong = wrongWith(core.options)
+    if (this.#wrong !== undefined) core.env.warn(this.#wrong)
     this.#status = core.status
     const pace = () => this.#tabs?.pace() ?? 1
     const tell = (text: string) => this.#tell(text)
@@ -54,7 +59,7 @@ export class Engine {
   }
 
   start(): void {
-    if (this.#on) return
+    if (this.#on || this.#wrong !== undefined) return
     this.#on = true
     const core = this.#core
     const { registry, env: { page } } = core
@@ -114,6 +119,13 @@ export class Engine {
   failed(plan: Plan, startedAt: number): void {
     const endedAt = this.#core.env.now()
     this.#hint((hints) => hints.failed(plan, startedAt, endedAt))
+  }
+
+  /** Why there is no pool, for people. */
+  why(): string {
+    const reasons = this.#follower.agents().map((agent) =>
+      `${agent}: ${this.#hints?.found.get(agent) ?? this.#follower.reasons.get(agent) ?? 'no answer yet'}`)
+    return this.#wrong ?? `no agent gave a pool: ${reasons.join('; ')}`
   }
 
   #wake(): void {
@@ -179,5 +191,14 @@ export class Engine {
     if (status === before || status === 'starting') return
     if (status !== 'ok') this.#core.emit(status, undefined)
     else if (before !== 'starting') this.#core.emit('recovered', undefined)
+  }
+}
+
+function wrongWith(options: GlbpOptions): string | undefined {
+  try {
+    checkOptions(options)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }

@@ -11,9 +11,9 @@ export function defaultEnv(): Env {
       return () => clearTimeout(timer)
     },
     random: () => Math.random(),
-    fetch: (input, init) => globalThis.fetch(input, init),
-    // Reading the property alone throws where storage is forbidden.
-    storage: () => globalThis.localStorage,
+    fetch: (...all) => fetch(...all),
+    // Reading it alone throws where storage is forbidden.
+    storage: () => localStorage,
     page: document && { document, window },
     warn: (text) => console.warn(`glbp: ${text}`),
   }

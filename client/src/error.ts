@@ -8,7 +8,7 @@ export class GlbpError extends Error {
 
   constructor(what: string, attempts: readonly Attempt[]) {
     const tried = attempts.map(({ url, ms, status, error }) => `${url}: ${status ?? error} after ${Math.round(ms)} ms`)
-    super(`${what}: ${tried.join('; ')}`)
+    super([what, ...tried].join('; '))
     this.attempts = attempts
   }
 }

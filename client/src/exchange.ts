@@ -24,7 +24,7 @@ export interface Exchanger {
   /** Takes tokens for another try, if there are any. */
   readonly budget: (count: number) => boolean
   /** There once it was started. */
-  readonly engine: Pick<Engine, 'suspect' | 'failed'> | undefined
+  readonly engine: Pick<Engine, 'suspect' | 'failed' | 'why'> | undefined
   /** Whether a pool may still come. */
   readonly started: number
 }
@@ -41,7 +41,7 @@ interface Try {
 export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
   const { env, registry, choice, budget } = x
   const { tries = 3, tryTimeout = 10_000, timeout = 15_000 } = x.options
-  const { path, init, signal, key, again, beside } = plan
+  const { init, signal, key, again, beside } = plan
   const startedAt = env.now()
   const tried = new Set<string>()
   const attempts: Attempt[] = []
@@ -53,12 +53,12 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
 
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
-    const onAbort = () => end(() => reject(signal!.reason))
+    const onAbort = () => end(undefined, signal!.reason)
+    signal?.addEventListener('abort', onAbort)
     const cancelAll = env.after(timeout, () => {
       for (const one of running) note(one, { error: 'no answer' }, true)
-      fail('no gateway answered')
+      fail(attempts.length ? 'no gateway answered' : (x.engine?.why() ?? 'there is no pool yet'))
     })
-    signal?.addEventListener('abort', onAbort)
     budget(-EARNED)
     launch()
 
@@ -69,13 +69,18 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
       const health = choice.pick(key, tried) ?? choice.pick(key)
       if (!health) {
         if (x.started) cancelWait = x.on('pool', launch)
-        else fail('there is no pool')
+        else fail('there is no pool yet: start() was not called')
         return
+      }
+      let url: string
+      try {
+        url = joinUrl(health.url, plan.path(registry.list))
+      } catch (error) {
+        return end(undefined, error)
       }
       const from = attempts.at(-1)
       if (from) x.emit('failover', { from: from.url, to: health.url, reason: `${from.status ?? from.error ?? 'slow'}` })
       tried.add(health.url)
-      const url = joinUrl(health.url, path)
       const attempt: Attempt = { url: bareUrl(url), ms: 0 }
       attempts.push(attempt)
       const abort = new AbortController()
@@ -107,8 +112,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
       const ms = Math.min(Math.max(HEDGE_LEAST_MS, 3 * p95(health)), HEDGE_MOST_MS)
       cancelHedge = env.after(ms, () => {
         x.engine?.suspect(health)
-        const fresh = registry.list.some(({ url }) => !tried.has(url))
-        if (fresh && attempts.length < tries && budget(1)) launch()
+        if (tried.size < registry.list.length && attempts.length < tries && budget(1)) launch()
       })
     }
 
@@ -124,7 +128,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
           note(other, { error: 'overtaken' }, true)
           other.abort.abort()
         }
-        return end(() => resolve(response))
+        return end(response)
       }
       drop(last)
       last = response
@@ -163,28 +167,25 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
 
     /** Hands over the last answer of failure; an error where there is none. */
     function fail(what: string): void {
-      const response = last
-      last = undefined
-      end(() => {
-        if (response) resolve(response)
-        else reject(new GlbpError(`${init.method} ${bareUrl(path)}: ${what}`, attempts))
-      })
+      end(last, new GlbpError(`${init.method} ${bareUrl(plan.target)}: ${what}`, attempts))
       x.engine?.failed(plan, startedAt)
     }
 
-    function end(how: () => void): void {
+    /** With an answer, or an error in its place. */
+    function end(response: Response | undefined, error?: unknown): void {
       if (over) return
       over = true
       signal?.removeEventListener('abort', onAbort)
       cancelAll()
       cancelHedge?.()
       cancelWait?.()
-      drop(last)
       for (const one of running) {
         leave(one)
         one.abort.abort()
       }
-      how()
+      if (last !== response) drop(last)
+      if (response) resolve(response)
+      else reject(error)
     }
   })
 }

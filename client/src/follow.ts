@@ -9,6 +9,7 @@ const HEDGE_MS = 150
 const ANSWER_MS = 2000
 const FIRST_RETRY_MS = 1000
 const FAILURES_TO_TELL = 3
+const IS_IT_ONE = 'is this the address of an agent, and the name of a group of it?'
 
 export interface FollowerEvents {
   /** How many times slower than alone this tab polls. */
@@ -36,6 +37,8 @@ export class Follower {
   readonly #seeds: readonly string[]
   /** When an agent may be asked again: it had nothing newer. */
   readonly #notBefore = new Map<string, number>()
+  /** Of each agent that gave no pool when it was asked last, why. */
+  readonly reasons = new Map<string, string>()
   #preferred: string | undefined
   #failures = 0
   #cancel: (() => void) | undefined
@@ -134,7 +137,7 @@ export class Follower {
     const { env } = this.#core
     const refresh = refreshMs(this.kept)
     this.#failures = answered ? 0 : this.#failures + 1
-    if (this.#failures === FAILURES_TO_TELL) this.#on.tell(`no agent answers, the pool in use stays: ${this.agents().join(', ')}`)
+    if (this.#failures === FAILURES_TO_TELL) this.#on.tell(`no agent answers, ${this.#core.pool ? 'the pool in use stays' : 'and there is no pool'}: ${this.agents().join(', ')}`)
     const ms = answered ? refresh : Math.min(refresh, FIRST_RETRY_MS * 2 ** (this.#failures - 1))
     // Never sooner than the interval, so that an agent that had nothing newer is left alone that long.
     this.#cancel = env.after(jitter(env, ms * this.#on.pace() * 1.125, 1 / 9) + 1, () => this.poll())
@@ -205,15 +208,23 @@ export class Follower {
       return await within(env, ANSWER_MS, async (signal) => {
         // no-cache: the browser asks with If-None-Match by itself and shows the kept answer after a 304.
         const answer = await env.fetch(agent, { cache: 'no-cache', credentials: 'omit', signal })
-        if (!answer.ok) throw new Error(`it answered ${answer.status}`)
-        return this.#read(await answer.json(), agent, answer.headers.get('GLBP-Stale') === '1')
+        if (!answer.ok) throw new Error(await refusal(answer))
+        const served = this.#read(await answer.json(), agent, answer.headers.get('GLBP-Stale') === '1')
+        this.reasons.delete(agent)
+        return served
       }, stop)
     } catch (error) {
+      if (stop.aborted) return undefined
       if (this.#preferred === agent) this.#preferred = undefined
       const { name, message } = error as Error
+      const reason =
+        name === 'AbortError' ? `no answer in ${ANSWER_MS / 1000} s`
+        : name === 'SyntaxError' ? `its answer is no JSON: ${IS_IT_ONE}`
+        : message
+      this.reasons.set(agent, reason)
       // Whoever is not there is asked again; what answers wrongly is to be mended by somebody.
       if (name === 'TypeError') this.#on.unreadable(agent)
-      else if (name !== 'AbortError') this.#on.tell(`${agent}: ${message}`)
+      else if (name !== 'AbortError') this.#on.tell(`${agent}: ${reason}`)
       return undefined
     }
   }
@@ -230,4 +241,11 @@ export class Follower {
     if (!doubtful) this.#preferred = agent
     return { pool, doubtful, newer: order > 0 }
   }
+}
+
+/** What an agent says beside a status, and what is likely wrong where it is none. */
+async function refusal(answer: Response): Promise<string> {
+  const { error } = Object(await answer.json().catch(() => undefined)) as { error?: unknown }
+  const said = typeof error === 'string' ? ` (${error})` : ''
+  return `it answered ${answer.status}${said}${answer.status === 404 ? `: ${IS_IT_ONE}` : ''}`
 }

@@ -4,6 +4,7 @@ import { Emitter } from './emitter.js'
 import type { Engine } from './engine.js'
 import { defaultEnv } from './env.js'
 import { exchange, type Exchanger } from './exchange.js'
+import { guardOptions } from './guard.js'
 import { Registry, view } from './health.js'
 import type { createMethods } from './methods.js'
 import { parsePool, staticPool } from './pool.js'
@@ -12,7 +13,7 @@ import { recall } from './store.js'
 import type {
   Env, Explanation, Gateway, GlbpEvents, GlbpInit, GlbpOptions, LoadBalancing, Pool, Snapshot, Status,
 } from './types.js'
-import { vetUrl, type UrlRules } from './url.js'
+import type { UrlRules } from './url.js'
 
 const LOAD_AGAIN_MS = 3000
 
@@ -60,18 +61,24 @@ class Client extends Emitter implements Core {
 
   constructor(options: GlbpOptions) {
     super()
-    const { agents = [], gateways = [], allow, snapshot, storageKey = 'glbp' } = (this.options = options)
-    const env = (this.env = { ...defaultEnv(), ...options.env })
+    const own = (this.options = { ...options })
+    guardOptions(own)
+    const { agents = [], gateways = [], allow, snapshot, storageKey = 'glbp' } = own
+    const env = (this.env = { ...defaultEnv(), ...own.env })
     const rules = (this.rules = { allow, secure: env.page?.window?.location?.protocol === 'https:' })
+    const fallback = staticPool(gateways, agents)
     this.registry = new Registry(env, (health) => this.emit('change', view(health)))
     this.choice = createChoice(this.registry, env, () => this.#methods?.[this.#method])
     this.budget = createBudget(env.now)
-    for (const agent of agents) vetUrl(agent)
-    const pool = snapshot
-      ? parsePool(snapshot.pool, rules)
-      : (recall(env, storageKey, rules)?.pool ?? (gateways.length ? staticPool(gateways) : undefined))
+    let pool: Pool | undefined
+    try {
+      pool = snapshot && parsePool(snapshot.pool, rules)
+    } catch (error) {
+      env.warn(`options.snapshot: ${(error as Error).message}`)
+    }
+    pool ??= recall(env, storageKey, rules)?.pool ?? fallback
     if (pool) this.use(pool)
-    else if (!agents.length) throw new Error('glbp: name `agents` or `gateways`')
+    else if (!agents.length) throw new TypeError('glbp: name `agents` or `gateways`')
   }
 
   start(): void {
@@ -105,8 +112,8 @@ class Client extends Emitter implements Core {
   }
 
   // Bound, so that it can be handed to ky, ofetch and axios as it is.
-  readonly fetch = async (input: RequestInfo | URL, init: GlbpInit = {}): Promise<Response> => {
-    const request = await plan(input, init, this.registry.list.map(({ url }) => url))
+  readonly fetch = async (input: RequestInfo | URL, init?: GlbpInit): Promise<Response> => {
+    const request = await plan(input, init)
     await this.#ready()
     return exchange(this, request)
   }

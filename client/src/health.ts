@@ -32,8 +32,11 @@ export const unknown = () => ({
 const fresh = (url: string) => ({
   ...unknown(),
   url,
+  /** At least one, but for a moment within `use`. */
   slots: [] as PoolGateway[],
   weight: 0,
+  /** What its latency, its successes and its time of slow start make it worth; see `createChoice`. */
+  merit: 0,
   inFlight: 0,
   lastProbe: null as number | null,
   lastSuccess: -Infinity,
@@ -58,13 +61,13 @@ export function view(health: Health): Gateway {
   const { url, slots, weight, lost, latency, success, inFlight, lastProbe } = health
   return {
     url,
-    slot: slots[0]?.slot ?? 0,
+    slot: slots[0]!.slot,
     weight,
     alive: !lost && slots.some((slot) => slot.alive),
     latency: latency || null,
     successRate: success,
     inFlight,
-    state: lost || (slots[0]?.state ?? 'unknown'),
+    state: lost || slots[0]!.state,
     lastProbe,
   }
 }

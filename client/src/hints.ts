@@ -1,6 +1,7 @@
 import type { Plan } from './request.js'
 import type { Env } from './types.js'
 import { within } from './time.js'
+import { LOOPBACK } from './url.js'
 
 const LOOK_AGAIN_MS = 60_000
 const ANSWER_MS = 2000
@@ -14,6 +15,8 @@ export class Hints {
   readonly #env: Env
   readonly #tell: (text: string) => void
   readonly #looked = new Map<string, number>()
+  /** What was told of a url. */
+  readonly found = new Map<string, string>()
   /** When the last failure of each request ended. */
   readonly #failures = new Map<string, number>()
 
@@ -26,25 +29,32 @@ export class Hints {
   /** A url that gives a network error: is it down, or is it CORS? Told once for each. */
   async unreadable(what: 'agent' | 'gateway', url: string): Promise<void> {
     const env = this.#env
-    const origin = env.page?.window?.location?.origin
+    const { origin, protocol: own } = env.page?.window?.location ?? {}
     if (!origin || (this.#looked.get(url) ?? 0) > env.now()) return
     this.#looked.set(url, env.now() + LOOK_AGAIN_MS)
+    const { origin: host, pathname, protocol } = new URL(url)
+    if (protocol === 'http:' && own === 'https:' && !LOOPBACK.test(new URL(url).hostname))
+      return this.#found(url, `${url} is http, which no page of https may ask (mixed content): give the agents an address of https`)
     try {
       await within(env, ANSWER_MS, (signal) =>
         env.fetch(url, { mode: 'no-cors', cache: 'no-store', credentials: 'omit', signal }))
     } catch {
       return
     }
-    this.#looked.set(url, Infinity)
-    const { origin: host, pathname } = new URL(url)
-    this.#tell(`${host} is up, but does not let pages of ${origin} read it (CORS): ${what === 'agent'
+    this.#found(url, `${host} is up, but does not let pages of ${origin} read it (CORS): ${what === 'agent'
       ? `add "${origin}" to http.cors in its gateway.json, or leave http.cors out`
       : `it has to send "Access-Control-Allow-Origin: ${origin}" with all answers, ${pathname} and errors too`}`)
   }
 
+  #found(url: string, text: string): void {
+    this.#looked.set(url, Infinity)
+    this.found.set(url, text)
+    this.#tell(text)
+  }
+
   /** A request failed although others were tried: does a known layer above try again as well? Told once for each. */
-  failed({ init, path }: Plan, startedAt: number, endedAt: number): void {
-    const request = `${init.method} ${path}`
+  failed({ init, target }: Plan, startedAt: number, endedAt: number): void {
+    const request = `${init.method} ${target}`
     const gap = startedAt - (this.#failures.get(request) ?? -Infinity)
     this.#failures.delete(request)
     this.#failures.set(request, endedAt)

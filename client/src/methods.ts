@@ -3,15 +3,20 @@ import type { Core } from './glbp.js'
 import type { Health, Registry } from './health.js'
 import type { Env, LoadBalancing } from './types.js'
 
-type Methods = Partial<Record<LoadBalancing, Method>>
+type Methods = { [name in LoadBalancing]?: Method | undefined }
 
 const HELD_MAX = 1000
 
 /** Ways to choose beside `weighted`; loaded when a group, or an option, asks for one. */
 export function createMethods({ env, registry, options }: Pick<Core, 'env' | 'registry' | 'options'>): Methods {
   const hosts = hostDependent(registry, clientId(env, options.storageKey ?? 'glbp'))
+  const { loadBalancing = 'weighted' } = options
+  const methods: Methods = {
+    weighted: undefined, 'round-robin': roundRobin(), 'host-dependent': hosts, best, 'two-choices': twoChoices(env),
+  }
+  if (!Object.hasOwn(methods, loadBalancing))
+    throw new TypeError(`glbp: options.loadBalancing: "${loadBalancing}" is not one of ${Object.keys(methods).join(', ')}`)
   // Without a prototype: a pool's word for it may be any.
-  const methods: Methods = { best, 'two-choices': twoChoices(env), 'round-robin': roundRobin(), 'host-dependent': hosts }
   return Object.assign(Object.create(null), methods) as Methods
 }
 

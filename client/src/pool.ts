@@ -2,11 +2,11 @@ import type { Pool, PoolGateway, StaticGateway } from './types.js'
 import { vetUrl, type UrlRules } from './url.js'
 
 const ENTRIES_MAX = 1024
-const SHARE_MAX = 65_535
+export const SHARE_MAX = 65_535
 
 type Fields = Record<string, unknown>
 
-const whole = (value: unknown, max = Number.MAX_SAFE_INTEGER): value is number =>
+export const whole = (value: unknown, max = Number.MAX_SAFE_INTEGER): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
 const number = (value: unknown) => (whole(value) ? value : 0)
 const text = (value: unknown) => (typeof value === 'string' ? value : '')
@@ -79,11 +79,15 @@ export function parsePool(value: unknown, rules: UrlRules, dropped: string[] = [
   return pool
 }
 
-/** A pool of the static list: its stamp is below every agent's. */
-export function staticPool(list: readonly (string | StaticGateway)[]): Pool {
+/**
+ * A pool of the static list, if that names any: its stamp is below every agent's.
+ * @throws TypeError that says what is wrong with the list, or with the agents' urls.
+ */
+export function staticPool(list: readonly (string | StaticGateway)[], agents: readonly string[]): Pool | undefined {
   const dropped: string[] = []
+  sift(agents, dropped, (agent) => vetUrl(agent))
   const gateways = list.map((entry, k) => ({ slot: k + 1, weight: 100, ...(typeof entry === 'string' ? { url: entry } : entry) }))
-  const pool = parsePool({ term: 0, version: 0, gateways }, {}, dropped)
-  if (dropped.length) throw new Error(`glbp: gateways: ${dropped}`)
+  const [pool] = sift(list.length ? [gateways] : [], dropped, () => parsePool({ term: 0, version: 0, gateways }, {}, dropped))
+  if (dropped.length) throw new TypeError(`glbp: agents, gateways: ${dropped.join('; ')}`)
   return pool
 }

@@ -59,10 +59,9 @@ export class Prober {
     const { path = '/health', intervalMs = 5000, timeoutMs = 2000, expect = [200], method = 'HEAD' } =
       core.options.probe ?? {}
     this.#path = path
-    // Options may come from JSON or plain JavaScript: what is no time must not become a flood of probes.
-    this.#interval = intervalMs >= 100 ? Math.min(intervalMs, 2 ** 30) : intervalMs > 0 ? 100 : 5000
-    this.#timeout = timeoutMs > 0 ? Math.min(timeoutMs, 2 ** 30) : 2000
-    this.#expect = [expect].flat() as readonly number[]
+    this.#interval = intervalMs
+    this.#timeout = timeoutMs
+    this.#expect = expect
     this.#method = method
   }
 

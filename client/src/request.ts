@@ -1,9 +1,11 @@
 import type { GlbpInit } from './types.js'
-import { bareUrl } from './url.js'
 
 /** A request that can be sent to any gateway, if need be again. */
 export interface Plan {
-  path: string
+  /** As the caller gave it. */
+  target: string
+  /** The part of the target that every gateway knows. @throws TypeError for a url of somebody else. */
+  path(gateways: readonly { url: string }[]): string
   init: RequestInit
   signal: AbortSignal | undefined
   key: string
@@ -14,35 +16,31 @@ export interface Plan {
 }
 
 const IDEMPOTENT = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
+const ABSOLUTE = /^([\w+.-]+:|\/\/)/
 
 /**
  * Takes fetch's arguments apart.
- * @param gateways a url that begins with one of these loses that part.
- * @throws TypeError for an absolute url of anybody else.
+ * @throws TypeError for what fetch would refuse by itself: a mistake of the caller, which is no gateway's failure.
  */
-export async function plan(input: RequestInfo | URL, init: GlbpInit, gateways: readonly string[]): Promise<Plan> {
-  const { glbp, signal, ...rest } = init
+export async function plan(input: RequestInfo | URL, init?: GlbpInit): Promise<Plan> {
+  const { glbp, signal, ...rest } = { ...init }
   const request = typeof input === 'object' && 'clone' in input ? input : undefined
-  const plain: RequestInit = { ...(request && (await (await import('./unpack.js')).unpack(request))), ...rest }
-  const method = (plain.method ??= 'GET').toUpperCase()
-  const idempotent = IDEMPOTENT.test(method)
-  const keyed = new Headers(plain.headers).has('Idempotency-Key')
+  const target = request ? request.url : String(input)
+  const absolute = ABSOLUTE.test(target) ? await import('./unpack.js') : undefined
+  const plain: RequestInit = { ...(request && (await absolute!.unpack(request))), ...rest }
   // A stream is gone once it was read.
   const replayable = !(plain.body as ReadableStream | undefined)?.getReader
+  // What a body holds need not be copied to be judged.
+  const body = plain.body && replayable ? '' : plain.body
+  const { method, headers } = new Request('http://gateway', { ...plain, body } as RequestInit)
+  const idempotent = IDEMPOTENT.test(method)
   return {
-    path: pathOf(request ? request.url : String(input), gateways),
+    target,
+    path: (gateways) => (absolute ? absolute.pathOf(target, gateways) : target),
     init: { ...plain, method },
     signal: signal ?? request?.signal,
     key: glbp?.key ?? '',
-    again: replayable && (glbp?.retry ?? (idempotent || keyed)),
+    again: replayable && (glbp?.retry ?? (idempotent || headers.has('Idempotency-Key'))),
     beside: replayable && idempotent && glbp?.retry !== false,
   }
-}
-
-/** The part of a url that every gateway knows. */
-function pathOf(text: string, gateways: readonly string[]): string {
-  if (!/^([\w+.-]+:|\/\/)/.test(text)) return text
-  const base = [...gateways, globalThis.location?.origin].find((url) => url && `${text}/`.startsWith(`${url}/`))
-  if (base === undefined) throw new TypeError(`${bareUrl(text)}: glbp.fetch takes a path`)
-  return text.slice(base.length)
 }

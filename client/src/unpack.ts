@@ -1,3 +1,5 @@
+import { bareUrl } from './url.js'
+
 /** What a Request says beside its url, body and signal. */
 const PARTS = [
   'method', 'headers', 'mode', 'credentials', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'integrity', 'keepalive',
@@ -10,4 +12,19 @@ export async function unpack(request: Request): Promise<RequestInit> {
   if (init.mode === 'navigate') delete init.mode
   const body = request.body !== null && (await request.arrayBuffer())
   return body && body.byteLength ? { ...init, body } : init
+}
+
+/**
+ * What of an absolute url is to be asked of a gateway.
+ * @param gateways a url that begins with one of these, or with the page's origin, loses that part.
+ * @throws TypeError for a url of anybody else.
+ */
+export function pathOf(target: string, gateways: readonly { url: string }[]): string {
+  const own = globalThis.location?.origin
+  const bases = [...gateways.map(({ url }) => url), ...(own ? [own] : [])]
+  const base = bases.find((url) => `${target}/`.startsWith(`${url}/`))
+  // Without the word that makes axios take it for an error of the network.
+  if (base === undefined)
+    throw new TypeError(`glbp: ${bareUrl(target)} is neither a path nor a url of a gateway (${bases.join(', ')}): give the path alone`)
+  return target.slice(base.length)
 }

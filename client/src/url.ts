@@ -6,14 +6,16 @@ export interface UrlRules {
   secure?: boolean | undefined
 }
 
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/
+/** Hosts to which browsers let any page go over http. */
+export const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/
 
 const cut = (url: string) => url.replace(/\/+$/, '')
 
 /** Whether `origin` is `rule`, or below the `*.` of it. */
 function allowed(origin: string, rule: string): boolean {
-  const [head, tail] = cut(rule).toLowerCase().split('*.') as [string, string?]
-  return tail === undefined ? origin === head : origin.startsWith(head) && origin.endsWith(`.${tail}`)
+  // Without a star the whole is both its begin and its end.
+  const [head = '', tail = head] = cut(rule).toLowerCase().split('*')
+  return origin.startsWith(head) && origin.endsWith(tail)
 }
 
 /**
@@ -31,7 +33,7 @@ export function vetUrl(value: unknown, { allow, secure }: UrlRules = {}): string
   const { protocol, hostname, origin } = url ?? {}
   const why =
     /^([a-z]:|\\)[\\/]/i.test(text) ? 'is a path of Windows, not a url'
-    : !url || text.length > 2048 ? 'is no url: write https://host'
+    : !url ? 'is no url: write https://host'
     : !/^https?:$/.test(protocol!) ? 'is neither http nor https'
     : url.username || url.password ? 'carries credentials'
     : /[?#\\\s]/.test(text) ? 'has a query, fragment, backslash or blank'

@@ -38,6 +38,15 @@ describe('the axios adapter', () => {
     await settle(world, http.get('/x'))
     expect(world.calls[0]!.path).toBe('/v1/x')
   })
+  it('says what is wrong with a baseURL of somebody else, and takes a gateway\'s for its path', async () => {
+    const { world, http } = setUp({ baseURL: 'https://old.example.com/v1' })
+    await expect(settle(world, http.get('/x?token=secret'))).rejects.toMatchObject({
+      message: expect.stringMatching(/^glbp: https:\/\/old\.example\.com\/v1\/x is neither a path nor a url of a gateway .*path alone$/) as string,
+    })
+    expect(world.calls).toEqual([])
+    await settle(world, http.get('/x', { baseURL: 'http://g2/v1' }))
+    expect(world.calls.map(({ path }) => path)).toEqual(['/v1/x'])
+  })
   it('needs one gateway of three', async () => {
     const { world, http } = setUp()
     world.hosts.set('http://g1', 'down').set('http://g3', { status: 503 })

@@ -81,7 +81,7 @@ describe('urls', () => {
   it('of Windows are told as that', () => {
     expect(() => vetUrl('C:\\new\\test')).toThrow(/path of Windows/)
     expect(() => vetUrl('C:\new\test')).toThrow(/neither http|no url|Windows/)
-    expect(() => staticPool(['http://ok', 'C:\\new\\test'])).toThrow(/gateways: .*Windows/)
+    expect(() => staticPool(['http://ok', 'C:\\new\\test'], [])).toThrow(/gateways: .*Windows/)
   })
   it('of http on a page of https are mixed content, but for loopback', () => {
     expect(() => vetUrl('http://g1', { secure: true })).toThrow(/mixed content/)

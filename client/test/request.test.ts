@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGlbp, GlbpError, type Glbp, type GlbpOptions } from '../src/index.js'
 import { retryAfter } from '../src/exchange.js'
-import { cluster, pool, World } from './world.js'
+import { cluster, fakePage, pool, World } from './world.js'
 
 let glbp: Glbp | undefined
 afterEach(() => {
@@ -41,9 +41,41 @@ describe('a request', () => {
     const { init, method, path } = sent(world)[0]!
     expect([method, path, new Headers(init.headers).get('X-A')]).toEqual(['PUT', '/api/y', '1'])
     expect(new TextDecoder().decode(init.body as ArrayBuffer)).toBe(body)
-    await expect(glbp!.fetch('https://elsewhere.example/x')).rejects.toThrow(/takes a path/)
-    await expect(glbp!.fetch('//elsewhere.example/x')).rejects.toThrow(/takes a path/)
-    await expect(glbp!.fetch('http://g1.evil.example/x')).rejects.toThrow(/takes a path/)
+    await expect(glbp!.fetch('https://elsewhere.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
+    await expect(glbp!.fetch('//elsewhere.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
+    await expect(glbp!.fetch('http://g1.evil.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
+  })
+  it('of an absolute url that comes before the first pool waits for it', async () => {
+    const world = new World()
+    const from = pool()
+    cluster(world, () => from)
+    glbp = createGlbp(world.options())
+    const before = glbp.fetch('http://g1/api/x')
+    await expect(settle(world, before, 10)).rejects.toThrow(/no pool yet: start\(\) was not called/)
+    glbp.start()
+    const own = glbp.fetch('http://g2/api/y?a=1')
+    const strange = glbp.fetch('https://elsewhere.example/x')
+    strange.catch(() => undefined)
+    await vi.dynamicImportSettled()
+    expect((await settle(world, own, 500)).status).toBe(200)
+    expect(sent(world).map(({ path }) => path)).toEqual(['/api/y?a=1'])
+    await expect(strange).rejects.toThrow(/elsewhere.*neither a path nor a url of a gateway \(http:\/\/g1, http:\/\/g2/)
+  })
+  it.each([
+    ['a GET with a body', { body: 'x' }], ['a HEAD with a body', { method: 'HEAD', body: new Uint8Array(1) }],
+    ['an empty body of GET', { body: '' }], ['a forbidden method', { method: 'TRACE' }],
+    ['a header of two lines', { headers: { A: 'b\nc' } }], ['a mode that is none', { mode: 'same' }],
+    ['a stream without duplex', { method: 'PUT', body: new ReadableStream() }], ['a signal that is none', { signal: {} }],
+  ])('that is a mistake of the caller is thrown at once, and held against nobody: %s', async (_, init) => {
+    const world = new World()
+    const glbp = client(world)
+    const failed = vi.fn()
+    for (const type of ['failover', 'change', 'degraded'] as const) glbp.on(type, failed)
+    await expect(glbp.fetch('/api', init as RequestInit)).rejects.toThrow(TypeError)
+    expect(sent(world)).toEqual([])
+    expect(failed).not.toHaveBeenCalled()
+    expect(glbp.gateways.every((one) => one.successRate === 1 && one.inFlight === 0 && one.alive)).toBe(true)
+    expect([vi.getTimerCount(), world.listeners]).toEqual([0, 0])
   })
   it('spreads over the gateways', async () => {
     const world = new World()
@@ -82,7 +114,7 @@ describe('what may be sent again', () => {
     ['DELETE', { method: 'delete' }, 3], ['POST', { method: 'POST' }, 1], ['PATCH', { method: 'PATCH' }, 1],
     ['POST with a key', { method: 'POST', headers: { 'idempotency-key': '1' } }, 3],
     ['POST by opt-in', { method: 'POST', glbp: { retry: true } }, 3], ['GET opted out', { glbp: { retry: false } }, 1],
-    ['PUT of a stream', { method: 'PUT', body: new ReadableStream() }, 1],
+    ['PUT of a stream', { method: 'PUT', body: new ReadableStream(), duplex: 'half' }, 1],
   ])('%s', async (_, init, times) => {
     const world = new World()
     const glbp = client(world)
@@ -113,6 +145,46 @@ describe('what may be sent again', () => {
     all(world, { status: 503, body: 'sorry' })
     const response = await settle(world, glbp.fetch('/api'))
     expect([response.status, await response.text()]).toEqual([503, 'sorry'])
+  })
+})
+
+describe('without a pool', () => {
+  /** Three agents that give none, and what a request says of it. */
+  async function told(world: World, more: Partial<GlbpOptions> = {}): Promise<string> {
+    glbp = createGlbp(world.options(more))
+    glbp.start()
+    await vi.dynamicImportSettled()
+    const error: unknown = await settle(world, glbp.fetch('/api')).catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(GlbpError)
+    expect((error as GlbpError).attempts).toEqual([])
+    return (error as Error).message
+  }
+  it('it says of each agent why', async () => {
+    const world = new World()
+    world.hosts.set('http://a1', 'down').set('http://a2', 'stall')
+    world.hosts.set('http://a3', { status: 404, body: { error: 'this agent serves no such group' } })
+    const text = await told(world)
+    expect(text).toMatch(/^GET \/api: no agent gave a pool: /)
+    expect(text).toContain('http://a1/pool/web: Failed to fetch')
+    expect(text).toContain('http://a2/pool/web: no answer in 2 s')
+    expect(text).toMatch(/a3\/pool\/web: it answered 404 \(this agent serves no such group\): is this the address of an agent, .*group/)
+  })
+  it.each([
+    ['a page in its place', { body: '<!doctype html>' }, /a1\/pool\/web: its answer is no JSON: is this the address/],
+    ['no table yet', { status: 503, body: { error: 'no table yet' } }, /a1\/pool\/web: it answered 503 \(no table yet\);/],
+    ['nobody in it', { body: { ...pool(), gateways: [] } }, /a1\/pool\/web: the pool has no usable gateway/],
+  ])('%s is told as that', async (_, answer, text) => {
+    const world = new World()
+    for (let k = 1; k <= 3; k++) world.hosts.set(`http://a${k}`, answer)
+    expect(await told(world)).toMatch(text)
+  })
+  it('CORS is told as that, and so is mixed content', async () => {
+    const world = new World()
+    world.page = fakePage('https://shop.example.com', 'https:').page
+    for (let k = 1; k <= 2; k++) world.hosts.set(`https://a${k}`, ({ init }) => (init.mode === 'no-cors' ? {} : 'down'))
+    const text = await told(world, { agents: ['https://a1/pool', 'http://a2/pool'] })
+    expect(text).toMatch(/https:\/\/a1\/pool: https:\/\/a1 is up, but .*CORS.*http\.cors/)
+    expect(text).toMatch(/http:\/\/a2\/pool: .*mixed content/)
   })
 })
 

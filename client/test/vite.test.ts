@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build, createServer } from 'vite'
+import { build, createServer, type InlineConfig } from 'vite'
 import { afterEach, describe, expect, it } from 'vitest'
 import glbp, { configPath, parseFrontend } from '../src/vite/index.js'
 
@@ -29,6 +29,10 @@ describe('the path of a config', () => {
   it('with a single backslash is told as that', () => {
     expect(() => configPath('C:\new\test', '/app')).toThrow(/twice.*C:\/ASR/)
   })
+  it('that hangs on the folder in which somebody was on a drive is refused', () => {
+    expect(() => configPath('C:new', '/app')).toThrow(/^C:new: which folder of C: .*C:\/ASR\/config/)
+    expect(() => configPath('c:', 'C:\\app')).toThrow(/from the root/)
+  })
 })
 
 describe('the config', () => {
@@ -44,13 +48,29 @@ describe('the config', () => {
   it.each([
     ['{\n"state_dir": "C:\\ASR\\config"}', /g\.json:2: .*twice/], ['{\n\n"state_dir": "C:\\new\\test"}', /g\.json:3: .*twice/],
     ['{"a": 1', /g\.json: /], ['{}', /no "frontend": add .*agents/], ['null', /no "frontend"/],
-    ['{"frontend": {}}', /name agents or gateways/], ['{"frontend": {"agents": "x"}}', /as lists/],
-    ['{"frontend": {"agents": ["ftp://a"]}}', /frontend: .*neither http/],
-    ['{"frontend": {"gateways": [{"url": "http://g", "weight": -1}]}}', /frontend: .*weight/],
+    ['{"frontend": {}}', /name agents or gateways/], ['{"frontend": {"agents": "x"}}', /g\.json: frontend\.agents: "x" is no list/],
+    ['{"frontend": {"agents": [], "gateways": []}}', /name agents or gateways/],
+    ['{"frontend": {"agents": ["ftp://a"]}}', /frontend\.agents\[0\]: .*neither http/],
+    ['{"frontend": {"gateways": [{"url": "http://g", "weight": -1}]}}', /frontend\.gateways\[0\]\.weight: -1 is not .*65535/],
+    ['{"frontend": {"gateways": [{"url": "http://g", "wieght": 1}]}}', /gateways\[0\]\.wieght: .*url, weight/],
+    ['{"frontend": {"gateways": [{"weight": 1}]}}', /gateways\[0\]\.url: .*no url/],
+    ['{"frontend": {"agent": ["http://a"]}}', /g\.json: frontend\.agent: .*not known there, as are agents, gateways/],
+    ['{"frontend": []}', /frontend: .*no object/], ['', /g\.json: the file is empty: write .*agents/], ['\uFEFF \n', /is empty/],
   ])('%j says what is wrong', (text, what) => expect(() => parseFrontend(text, 'g.json')).toThrow(what))
 })
 
 describe('the plugin', () => {
+  it('says which option is none', () => {
+    expect(() => glbp({ confg: 'x' } as never)).toThrow(/glbp\.confg: "x" is not known there, as are config/)
+    expect(() => glbp({ config: 7 as never })).toThrow(/glbp\.config: 7 is no string/)
+  })
+  it.each([['no file', 'none.json', /none\.json: there is no such file: name the gateway\.json/], ['a folder', '.', /that is a folder/]])(
+    'says it when there is %s', async (_, config, text) => {
+      const root = folder(GOOD)
+      const options = { root, logLevel: 'silent', configFile: false, plugins: [glbp({ config })] } satisfies InlineConfig
+      await expect(build({ ...options, build: { write: false, lib: { entry: join(root, 'main.js'), formats: ['es'] } } })).rejects.toThrow(text)
+      await expect(createServer(options)).rejects.toThrow(text)
+    })
   it('builds the section into the page', async () => {
     const root = folder(GOOD)
     const made = await build({
@@ -76,6 +96,14 @@ describe('the plugin', () => {
       writeFileSync(join(root, 'gateway.json'), GOOD.replace('a1', 'a2'))
       await expect.poll(async () => ((await server.ssrLoadModule('virtual:glbp')) as { agents: string[] }).agents[0],
         { timeout: 15_000, interval: 200 }).toBe('https://a2/pool/web')
+      const target = () => (Object.values(server.config.server.proxy ?? {})[0] as { target: string }).target
+      await expect.poll(target, { timeout: 15_000, interval: 200 }).toBe('https://a2')
+      // What cannot be read changes nothing.
+      writeFileSync(join(root, 'gateway.json'), '{')
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      expect(target()).toBe('https://a2')
+      writeFileSync(join(root, 'gateway.json'), GOOD.replace('https://a1/pool', 'https://a3/glbp/pool'))
+      await expect.poll(target, { timeout: 15_000, interval: 200 }).toBe('https://a3/glbp')
     } finally {
       await server.close()
     }

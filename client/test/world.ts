@@ -130,9 +130,9 @@ export function cluster(world: World, served: () => Pool = () => pool(), gateway
 }
 
 /** A document and a window that can be told what happens. */
-export function fakePage(origin = 'http://page') {
+export function fakePage(origin = 'http://page', protocol = 'http:') {
   const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-  const window = Object.assign(new EventTarget(), { location: { protocol: 'http:', origin } })
+  const window = Object.assign(new EventTarget(), { location: { protocol, origin } })
   const show = (state: string) => {
     document.visibilityState = state
     document.dispatchEvent(new Event('visibilitychange'))

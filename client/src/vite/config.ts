@@ -1,14 +1,16 @@
+import { readFileSync } from 'node:fs'
 import { posix, resolve, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { staticPool } from '../pool.js'
+import { agents as checkAgents, gateways as checkGateways, object } from '../check.js'
 import type { StaticGateway } from '../types.js'
-import { vetUrl } from '../url.js'
 
 /** The section `frontend` of a gateway.json. */
 export interface Frontend {
   agents: string[]
   gateways: (string | StaticGateway)[]
 }
+
+const checkFrontend = object<Frontend>({ agents: checkAgents, gateways: checkGateways })
 
 const DRIVE = /^[a-z]:[\\/]|^\\\\/i
 const CONTROL = /[\u0000-\u001f]/
@@ -23,6 +25,7 @@ export function configPath(path: string, root: string): string {
   if (CONTROL.test(path)) throw new Error(`${JSON.stringify(path)}: a backslash was taken for an escape: ${WRITE}`)
   if (/^file:/i.test(path)) return fileURLToPath(path, { windows: /^file:(\/\/\/[a-z]:|\/\/[^/])/i.test(path) })
   if (DRIVE.test(path)) return win32.normalize(path)
+  if (/^[a-z]:/i.test(path)) throw new Error(`${path}: which folder of ${path[0]}: is meant? Write it from the root: ${path[0]}:/ASR/config/gateway.json`)
   if (DRIVE.test(root)) return win32.resolve(root, path)
   return resolve(root, posix.normalize(path.replaceAll('\\', '/')))
 }
@@ -51,6 +54,7 @@ function lineOfPath(text: string): number | undefined {
  */
 export function parseFrontend(source: string, file: string): Frontend {
   const text = source.replace(/^\uFEFF/, '')
+  if (!text.trim()) throw new Error(`${file}: the file is empty: write {${EXAMPLE}}`)
   let config: unknown
   try {
     config = JSON.parse(text)
@@ -63,13 +67,28 @@ export function parseFrontend(source: string, file: string): Frontend {
     throw new Error(`${file}:${lineOfPath(text) ?? 1}: ${JSON.stringify(bad)} holds a control character: ${WRITE}`)
   const frontend: unknown = (config as { frontend?: unknown } | null)?.frontend
   if (typeof frontend !== 'object' || frontend === null) throw new Error(`${file}: there is no "frontend": add ${EXAMPLE}`)
-  const { agents = [], gateways = [] } = frontend as Partial<Frontend>
-  if (!Array.isArray(agents) || !Array.isArray(gateways) || !(agents.length + gateways.length))
-    throw new Error(`${file}: frontend: name agents or gateways, as lists: ${EXAMPLE}`)
   try {
-    if (gateways.length) staticPool(gateways)
-    return { agents: agents.map((url) => vetUrl(url)), gateways }
+    checkFrontend(frontend, 'frontend')
   } catch (error) {
-    throw new Error(`${file}: frontend: ${(error as Error).message}`)
+    throw new Error(`${file}: ${(error as Error).message}`)
   }
+  const { agents = [], gateways = [] } = frontend as Partial<Frontend>
+  if (!agents.length && !gateways.length) throw new Error(`${file}: frontend: name agents or gateways: ${EXAMPLE}`)
+  return { agents, gateways }
+}
+
+/**
+ * Reads a gateway.json.
+ * @throws Error that says where, and what to write.
+ */
+export function readFrontend(file: string): Frontend {
+  let source: string
+  try {
+    source = readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'that is a folder' : message
+    throw new Error(`${file}: ${why}: name the gateway.json in glbp({ config: '...' }), from Vite's root or in full`)
+  }
+  return parseFrontend(source, file)
 }

@@ -46,11 +46,13 @@ function share(glbp: Glbp): Shared {
   }
 }
 
+const isClient = (given: GlbpOptions | Glbp): given is Glbp => 'pick' in (Object(given) as object)
+
 /** `app.use(createGlbpPlugin({ agents: […] }))`; takes a client that exists already as well. */
 export function createGlbpPlugin(options: GlbpOptions | Glbp): Plugin {
   return {
     install(app: App) {
-      const shared = share('pick' in options ? options : createGlbp(options))
+      const shared = share(isClient(options) ? options : createGlbp(options))
       app.provide(glbpKey, shared)
       if (typeof window === 'undefined') return
       try {
