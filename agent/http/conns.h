@@ -56,6 +56,7 @@ struct glbp_conn {
     bool vetted;
     bool answering;
     bool bad_target;    /* a NUL, control character or blank in path or query */
+    size_t parameters;  /* of the query */
     const char *target; /* as it came, of target_len bytes up to its first NUL */
     size_t target_len;
 };

@@ -4,14 +4,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* What libmicrohttpd takes from the pool for each header field, and what the largest answer's
- * header needs. */
+/* What libmicrohttpd takes from the pool for each header field and each parameter of the query, and
+ * what the largest answer's header needs. */
 #define FIELD_MEMORY  64
 #define ANSWER_MEMORY 1100
+
+/* Three are known; what others a client adds may not use up the pool. */
+#define PARAMETERS_MAX 16
 
 enum refusal {
     HIDDEN,
     BAD_TARGET,
+    PARAMETERS,
     BAD_NAME,
     BAD_VALUE,
     NO_HOST,
@@ -29,6 +33,7 @@ enum refusal {
 static const struct glbp_refusal refusals[] = {
     [HIDDEN] = {MHD_HTTP_BAD_REQUEST, "a NUL, or a header line that begins with a blank"},
     [BAD_TARGET] = {MHD_HTTP_BAD_REQUEST, "a NUL, control character or blank in path or query"},
+    [PARAMETERS] = {MHD_HTTP_URI_TOO_LONG, "more than 16 parameters in the query"},
     [BAD_NAME] = {MHD_HTTP_BAD_REQUEST, "a header name with a character that is not allowed"},
     [BAD_VALUE] = {MHD_HTTP_BAD_REQUEST, "a carriage return in a header value"},
     [NO_HOST] = {MHD_HTTP_BAD_REQUEST, "no Host"},
@@ -51,6 +56,18 @@ static const struct glbp_refusal refusals[] = {
 static const char no_length[] = "0";
 static const char no_cookie[] = "x";
 
+/* Past the limit libmicrohttpd gets none to look at: with its pool used up it could not even
+ * refuse, and would close without a word. */
+static size_t limit_parameters(char *query)
+{
+    size_t count = query[0] != '\0';
+    for (const char *p = query; *p != '\0'; p++)
+        count += *p == '&';
+    if (count > PARAMETERS_MAX)
+        query[0] = '\0';
+    return count;
+}
+
 void glbp_vet_target(struct glbp_conn *conn, struct MHD_Connection *connection, const char *target)
 {
     conn->target = target;
@@ -64,6 +81,8 @@ void glbp_vet_target(struct glbp_conn *conn, struct MHD_Connection *connection, 
         if (iscntrl((unsigned char)*p) != 0 || *p == ' ')
             conn->bad_target = true;
     }
+    char *query = strchr(target, '?');
+    conn->parameters = query != NULL ? limit_parameters(query + 1) : 0;
 }
 
 static int hex_digit(char c)
@@ -228,10 +247,13 @@ const struct glbp_refusal *glbp_vet(struct MHD_Connection *connection, const str
     if (method + strlen(method) + 1 != conn->target ||
         conn->target + conn->target_len + 1 != version || walk.line >= walk.end)
         return &refusals[HIDDEN];
+    if (conn->parameters > PARAMETERS_MAX)
+        return &refusals[PARAMETERS];
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
     if (!walk.hidden)
         check_end(&walk);
-    if (size > header_max || size + (walk.fields + 3) * FIELD_MEMORY + ANSWER_MEMORY > memory)
+    size_t noted = walk.fields + conn->parameters + 3;
+    if (size > header_max || size + noted * FIELD_MEMORY + ANSWER_MEMORY > memory)
         return &refusals[TOO_LARGE];
     return judge(&walk, method, version);
 }

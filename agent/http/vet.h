@@ -13,7 +13,8 @@ struct glbp_refusal {
     const char *error;
 };
 
-/* The target of the request line as it came, before libmicrohttpd takes it apart and reads on. */
+/* The target of the request line as it came, before libmicrohttpd takes it apart and reads on. It
+ * lies in libmicrohttpd's read buffer; a query with too many parameters is cut off there. */
 void glbp_vet_target(struct glbp_conn *conn, struct MHD_Connection *connection, const char *target);
 
 /* Decodes %XX in `text` in place; %00 is noted as bad. Returns the new length. */

@@ -26,8 +26,11 @@ static bool read_wait(const char *text, uint64_t *ret_ms)
     size_t digits = strspn(text, "0123456789");
     uint64_t unit_ms = strcmp(text + digits, "s") == 0 ? 1000 : 1;
     uint64_t value;
-    if ((unit_ms == 1 && strcmp(text + digits, "ms") != 0) || !read_number(text, digits, &value))
+    if (digits == 0 || (unit_ms == 1 && strcmp(text + digits, "ms") != 0))
         return false;
+    /* A number beyond 2^64 is long as well. */
+    if (!read_number(text, digits, &value))
+        value = UINT64_MAX;
     *ret_ms = value < GLBP_WAIT_MS_MAX / unit_ms ? value * unit_ms : GLBP_WAIT_MS_MAX;
     return true;
 }

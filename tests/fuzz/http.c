@@ -232,7 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(head.lengths == 0 && head.encodings == 0);
         FUZZ_REQUIRE(strcmp(head.method, "GET") == 0 || strcmp(head.method, "HEAD") == 0 ||
                      strcmp(head.method, "OPTIONS") == 0);
-    } else if (status == 400 || status == 405 || status == 413 || status == 431) {
+    } else if (status == 400 || status == 405 || status == 413 || status == 414 || status == 431) {
         FUZZ_REQUIRE(used == len); /* whoever was refused is read no further */
     }
     return 0;

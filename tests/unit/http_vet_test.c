@@ -260,6 +260,32 @@ START_TEST(header_sizes)
 }
 END_TEST
 
+/* Up to 16 parameters are served, more are refused with a word; whatever fields come with them. */
+START_TEST(many_parameters)
+{
+    char bytes[4096];
+    struct reply reply;
+    for (size_t fields = 0; fields <= 32; fields += 8) {
+        for (size_t count = 1; count <= 600; count += count < 100 ? 1 : 100) {
+            size_t len = (size_t)snprintf(bytes, sizeof bytes, "GET /pool?a");
+            for (size_t i = 1; i < count; i++)
+                len += (size_t)snprintf(bytes + len, sizeof bytes - len, "&%zu", i);
+            len += (size_t)snprintf(bytes + len, sizeof bytes - len, " HTTP/1.1\r\n" HOST);
+            for (size_t i = 0; i < fields; i++)
+                len += (size_t)snprintf(bytes + len, sizeof bytes - len, "X:x\r\n");
+            len += (size_t)snprintf(bytes + len, sizeof bytes - len, "\r\n");
+            int fd = rig_connect(rig.port);
+            rig_send(fd, bytes, len);
+            rig_read(fd, false, &reply);
+            ck_assert_msg(reply.status == (count <= 16 ? 200 : 414), "%zu parameters: %d", count,
+                          reply.status);
+            ck_assert(count <= 16 || strstr(reply.body, "16 parameters") != NULL);
+            close(fd);
+        }
+    }
+}
+END_TEST
+
 /* What nobody sends on purpose: single bytes of a good request replaced by every value. One answer
  * or none, and the server lives. */
 START_TEST(mutated)
@@ -297,6 +323,7 @@ Suite *vet_suite(void)
     tcase_add_test(tcase, refused_byte_by_byte);
     tcase_add_test(tcase, x10_odd_and_in_step);
     tcase_add_test(tcase, header_sizes);
+    tcase_add_test(tcase, many_parameters);
     tcase_add_test(tcase, mutated);
     suite_add_tcase(suite, tcase);
     return suite;
