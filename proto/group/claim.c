@@ -124,12 +124,13 @@ static bool is_past(const struct glbp_group *group, uint64_t id)
 }
 
 /* The AVG that `member` follows, by name: its stamp has the name if it is of that claim. Of two
- * claims with one term it may be of the other, which a member known under another id shows. */
+ * claims with one term it may be of the other, which a live member known under another id shows; a
+ * dead one may have restarted out of our hearing. */
 static const char *reported_name(struct glbp_group *group, const struct glbp_member *member)
 {
     const struct glbp_member *named = glbp_member_find(group, member->stamp.avg);
-    bool other =
-        named != NULL && (named->heard_hello || named->self) && named->id != member->follows.id;
+    bool other = named != NULL && named->id != member->follows.id &&
+                 (named->self || (named->heard_hello && named->alive));
     return member->stamp.term == member->follows.term && !other ? member->stamp.avg : "";
 }
 

@@ -232,7 +232,9 @@ static void check_rates(struct run *run)
             sim_fail(world, "war: %s made %" PRIu64 " tables in %" PRIu64 " ms of peace",
                      world->hosts[i].label, made, length_ms);
     }
-    if (run->shape == SHAPE_PATTERN && changes > 4 * world->hosts_n)
+    /* Who holds for half as long as the others may lose what it has by two relays, again and again.
+     */
+    if (run->shape == SHAPE_PATTERN && !run->check.mixed && changes > 4 * world->hosts_n)
         sim_fail(world, "war: %" PRIu64 " changes of state in %" PRIu64 " ms", changes, length_ms);
     for (size_t i = 0; i < world->hosts_n; i++) {
         uint64_t sent = world->hosts[i].sent - run->sent[i];

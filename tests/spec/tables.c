@@ -191,6 +191,24 @@ START_TEST(s7_a_relayed_table_is_applied)
 }
 END_TEST
 
+/* Its earlier life was heard here; the new one is heard by b only. */
+START_TEST(s7_a_relayed_table_of_an_avg_that_restarted_out_of_hearing_is_applied)
+{
+    struct glbp_table table = rig_table(&rig, "a", 700, 1, 2);
+    struct peer *only_b[] = {&b};
+    peer_leads(&a, 500);
+    (void)say(&rig, &a);
+    a.msg.incarnation++;
+    peer_leads(&a, 700);
+    peer_follows(&b, &a);
+    b.msg.stamp = (struct glbp_stamp){.term = 700, .version = 1, .avg = "a"};
+    wait_with(&rig, HOLD + 2 * HELLO, only_b, 1);
+    say_table(&rig, &b, &table);
+    ck_assert_uint_eq(held()->stamp.term, 700);
+    ck_assert_str_eq(status_of(&rig).avg, "a");
+}
+END_TEST
+
 START_TEST(s7_who_is_behind_a_follower_asks_exactly_that_one)
 {
     peer_leads(&a, 500);
@@ -351,6 +369,7 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_slices_that_overtook_the_claim_count_for_one_hello);
     tcase_add_test(tcase, s7_slices_that_overtook_by_more_than_a_hello_are_gone);
     tcase_add_test(tcase, s7_a_relayed_table_is_applied);
+    tcase_add_test(tcase, s7_a_relayed_table_of_an_avg_that_restarted_out_of_hearing_is_applied);
     tcase_add_test(tcase, s7_who_is_behind_a_follower_asks_exactly_that_one);
     tcase_add_test(tcase, s7_who_is_asked_sends_its_table_with_the_stamp_unchanged);
     tcase_add_test(tcase, s7_the_avg_repeats_while_a_follower_is_behind);
