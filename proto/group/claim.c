@@ -298,18 +298,18 @@ void glbp_claim_settle(struct glbp_group *group)
 
 /* ---- what a hello means for claims ---- */
 
-/* A rival that is beaten, and a claim of one that hears nobody, are answered at once; one and the
- * same claim once per hello, so that two that cannot settle do not talk faster for it. */
-static void answer_claim(struct glbp_group *group, const struct glbp_member *member)
+/* A rival that is beaten, and a claim of one that hears nobody, are answered at once. Claims that
+ * were answered before get one answer per hello in all: rivals that cannot settle, however many, do
+ * not make each other talk faster than that. */
+static void answer_claim(struct glbp_group *group, struct glbp_member *member)
 {
-    bool again = group->answered_id == member->id && group->answered_term == member->follows.term &&
+    bool again = member->answered_term == member->follows.term &&
                  group->now.mono_ms < group->answered_ms + group->config.hello_ms;
     bool concerns =
         group->state == GLBP_ACTIVE || (member->empty_hellos > 0 && !group->follow.present);
     if (again || !concerns)
         return;
-    group->answered_id = member->id;
-    group->answered_term = member->follows.term;
+    member->answered_term = member->follows.term;
     group->answered_ms = group->now.mono_ms;
     glbp_hello_soon(group, 0);
 }

@@ -65,7 +65,8 @@ struct glbp_member {
     bool oneway;              /* ONEWAY was told */
     uint64_t behind_since_ms; /* our stamp is behind its; GLBP_NEVER_MS: not */
     struct glbp_probing probing;
-    bool differs_told; /* CONFIG was told */
+    bool differs_told;      /* CONFIG was told */
+    uint64_t answered_term; /* of its claim that was answered last */
 };
 
 /* Replay state of one sender name (section 3). Outlives the member. Ascending by name. */
@@ -223,7 +224,7 @@ struct glbp_group {
     struct glbp_claim follow;   /* the live AVG, ourselves included */
     struct glbp_claim rival;    /* Active: a claim that beats ours; not present: none does */
     bool crossed;               /* the one we yielded to yielded to us, and we were greater */
-    uint64_t answered_id, answered_term, answered_ms; /* the claim answered last */
+    uint64_t answered_ms;       /* a claim was answered last then */
     struct glbp_event avg_gone; /* why the last one followed is no more: reason, node, silence */
     bool tick_wanted;           /* a row would fire that fires on a tick only */
     bool fetching;              /* asks for a greater table before the claim */

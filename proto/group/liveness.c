@@ -56,6 +56,15 @@ void glbp_liveness_resume(struct glbp_group *group)
     group->liveness_ms = group->now.mono_ms;
 }
 
+/* How long a member may be silent before it is asked: a third of its hold, but not before its next
+ * hello is late (hellos jitter by a tenth), or every other one would be asked for where hold is
+ * three hellos. The last of the asks still comes within hold. */
+static uint64_t patience_ms(const struct glbp_member *member)
+{
+    uint64_t late_ms = (uint64_t)member->hello_ms * 23 / 20;
+    return late_ms > member->hold_ms / 3 ? late_ms : member->hold_ms / 3;
+}
+
 void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest)
 {
     uint64_t heard_ms = glbp_liveness_heard_ms(group);
@@ -66,7 +75,7 @@ void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, 
     if (newest && heard_ms > member->alive_ms)
         member->alive_ms = heard_ms;
     member->asks = 0;
-    member->next_ask_ms = heard_ms + member->hold_ms / 3;
+    member->next_ask_ms = heard_ms + patience_ms(member);
     if (member->next_ask_ms < group->liveness_ms)
         group->liveness_ms = member->next_ask_ms;
     if (member->probing.next_ms != GLBP_NEVER_MS) {
@@ -154,7 +163,7 @@ static uint64_t settle_probe(struct glbp_group *group, struct glbp_member *membe
     }
     if (probing->next_ms == GLBP_NEVER_MS) {
         uint64_t begin_ms =
-            member->alive && !member->presumed ? member->direct_ms + member->hold_ms / 3 : 0;
+            member->alive && !member->presumed ? member->direct_ms + patience_ms(member) : 0;
         if (begin_ms > group->judge_ms)
             return begin_ms;
         probing->next_ms = group->judge_ms;

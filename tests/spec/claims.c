@@ -60,6 +60,26 @@ START_TEST(s5_one_claim_is_answered_once_per_hello)
 }
 END_TEST
 
+START_TEST(s5_many_claims_are_answered_once_each_and_then_once_per_hello)
+{
+    struct peer c = peer_of("c", 3), d = peer_of("d", 4);
+    meet(-1000, 0);
+    peer_leads(&c, a.msg.follows.term - 1);
+    peer_leads(&d, a.msg.follows.term - 2);
+    for (int i = 0; i < 2 * HELLO / 100; i++) {
+        (void)say(&rig, &a);
+        wait_ms(&rig, 30);
+        (void)say(&rig, &c);
+        wait_ms(&rig, 30);
+        (void)say(&rig, &d);
+        wait_ms(&rig, 40);
+    }
+    /* each at once, one a hello, those that are due, that repeat the table, that ask the silent b
+     */
+    ck_assert_uint_le(rig.hellos, 3 + 2 + 2 + 4 + 4);
+}
+END_TEST
+
 START_TEST(s5_equal_terms_are_decided_by_rank)
 {
     a.msg.priority = 101;
@@ -317,6 +337,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_the_greater_term_wins);
     tcase_add_test(tcase, s5_the_lower_term_loses_and_is_answered_at_once);
     tcase_add_test(tcase, s5_one_claim_is_answered_once_per_hello);
+    tcase_add_test(tcase, s5_many_claims_are_answered_once_each_and_then_once_per_hello);
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);
