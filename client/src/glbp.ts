@@ -11,7 +11,7 @@ import { parsePool, staticPool } from './pool.js'
 import { plan } from './request.js'
 import { recall } from './store.js'
 import type {
-  Env, Explanation, Gateway, GlbpEvents, GlbpInit, GlbpOptions, LoadBalancing, Pool, Snapshot, Status,
+  Env, Explanation, Gateway, GlbpEvents, GlbpInit, GlbpOptions, LoadBalancing, Pool, Snapshot, Status, Target,
 } from './types.js'
 import type { UrlRules } from './url.js'
 
@@ -31,7 +31,7 @@ export interface Glbp {
   /** The gateway for the next request: another one each time. @throws Error when there is no pool at all. */
   pick(key?: string): Gateway
   /** fetch, for a path: the gateway is chosen, and another one takes over where it fails. */
-  fetch(input: RequestInfo | URL, init?: GlbpInit): Promise<Response>
+  fetch(input: Target, init?: GlbpInit): Promise<Response>
   on<K extends keyof GlbpEvents>(type: K, listener: (event: GlbpEvents[K]) => void): () => void
   /** What a page needs to begin with this client's pool. */
   snapshot(): Snapshot | undefined
@@ -112,7 +112,7 @@ class Client extends Emitter implements Core {
   }
 
   // Bound, so that it can be handed to ky, ofetch and axios as it is.
-  readonly fetch = async (input: RequestInfo | URL, init?: GlbpInit): Promise<Response> => {
+  readonly fetch = async (input: Target, init?: GlbpInit): Promise<Response> => {
     const request = await plan(input, init)
     await this.#ready()
     return exchange(this, request)

@@ -2,7 +2,7 @@ import { refreshMs, stampOf } from './accept.js'
 import type { Follower } from './follow.js'
 import type { Core } from './glbp.js'
 import { jitter, within } from './time.js'
-import type { GlbpOptions } from './types.js'
+import type { GlbpOptions, Stream } from './types.js'
 
 const WAIT_S = 30
 /** The agent's jitter, and a way there and back. */
@@ -126,7 +126,7 @@ export class Push {
   #stream(agent: string): void {
     const { env } = this.#core
     let breaks = 0
-    let source: EventSource
+    let source: Stream
     try {
       const url = eventsUrl(agent, this.#follower.kept?.group)
       source = env.events ? env.events(url) : new EventSource(url)

@@ -1,4 +1,4 @@
-import type { GlbpInit } from './types.js'
+import type { GlbpInit, Target } from './types.js'
 
 /** A request that can be sent to any gateway, if need be again. */
 export interface Plan {
@@ -22,7 +22,7 @@ const ABSOLUTE = /^([\w+.-]+:|\/\/)/
  * Takes fetch's arguments apart.
  * @throws TypeError for what fetch would refuse by itself: a mistake of the caller, which is no gateway's failure.
  */
-export async function plan(input: RequestInfo | URL, init?: GlbpInit): Promise<Plan> {
+export async function plan(input: Target, init?: GlbpInit): Promise<Plan> {
   const { glbp, signal, ...rest } = { ...init }
   const request = typeof input === 'object' && 'clone' in input ? input : undefined
   const target = request ? request.url : String(input)

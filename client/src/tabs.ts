@@ -1,4 +1,5 @@
 import type { Core } from './glbp.js'
+import type { Channel, Locks } from './types.js'
 
 /** A tab that leads and says nothing for so many intervals is not waited for. */
 const SILENCE = 2.5
@@ -22,7 +23,7 @@ export class Tabs {
   readonly #core: Core
   readonly #on: TabsEvents
   readonly #name: string
-  #channel: BroadcastChannel | undefined
+  #channel: Channel | undefined
   #leave: AbortController | undefined
 
   constructor(core: Core, on: TabsEvents) {
@@ -69,16 +70,16 @@ export class Tabs {
     }
   }
 
-  get #locks(): Pick<LockManager, 'request'> | undefined {
+  get #locks(): Locks | undefined {
     const { env } = this.#core
     return 'locks' in env ? env.locks : globalThis.navigator?.locks
   }
 
-  #open(): BroadcastChannel | undefined {
+  #open(): Channel | undefined {
     try {
       const { env } = this.#core
       const channel = env.channel ? env.channel(this.#name) : new BroadcastChannel(this.#name)
-      channel.onmessage = ({ data }) => this.#hear(data)
+      channel.onmessage = (event: { data: unknown }) => this.#hear(event.data)
       return channel
     } catch {
       return undefined

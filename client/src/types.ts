@@ -96,6 +96,46 @@ export interface Explanation extends Gateway {
   eligible: boolean
 }
 
+// What is used of a browser's own types, so that a project without the DOM's can read these.
+
+/** What `glbp.fetch` takes in the place of a path. */
+export type Target = string | URL | Request
+
+/** Of localStorage. */
+export interface KeyValues {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+}
+
+/** Of `document` and `window`. */
+export interface Page {
+  document?: EventTarget & { readonly visibilityState: string }
+  window?: EventTarget & {
+    readonly location: { readonly origin: string; readonly protocol: string }
+    readonly navigator: { readonly onLine: boolean }
+  }
+}
+
+/** Of an EventSource. */
+export interface Stream {
+  readonly readyState: number
+  addEventListener(type: string, listener: (event: Event & { readonly data?: unknown }) => void): void
+  close(): void
+}
+
+/** Of a BroadcastChannel. */
+export interface Channel {
+  /** Called with what has a `data`. */
+  onmessage: ((event: any) => void) | null
+  postMessage(message: unknown): void
+  close(): void
+}
+
+/** Of navigator.locks. */
+export interface Locks {
+  request(name: string, options: { signal?: AbortSignal }, run: () => Promise<void> | undefined): Promise<unknown>
+}
+
 /** The world outside; tests give another one. */
 export interface Env {
   /** Milliseconds, never going back. */
@@ -105,16 +145,16 @@ export interface Env {
   after(ms: number, run: () => void): () => void
   random(): number
   fetch: typeof fetch
-  storage(): Pick<Storage, 'getItem' | 'setItem'> | undefined
+  storage(): KeyValues | undefined
   /** Where visibility and network events come from; none on a server. */
-  page?: { document?: Document; window?: Window } | undefined
+  page?: Page | undefined
   warn(text: string): void
   /** A stream of events. Default: EventSource, where there is one. */
-  events?(url: string): EventSource
+  events?(url: string): Stream
   /** How the tabs of a browser talk. Default: BroadcastChannel, in a page. */
-  channel?(name: string): BroadcastChannel
+  channel?(name: string): Channel
   /** How they agree on one of them. Default: navigator.locks, which http pages do not have. */
-  locks?: Pick<LockManager, 'request'> | undefined
+  locks?: Locks | undefined
 }
 
 export interface GlbpOptions {
@@ -147,7 +187,7 @@ export interface GlbpOptions {
   /** Milliseconds for all tries of a request. Default 15000. */
   timeout?: number
   /** A pool that a server handed to the page. */
-  snapshot?: Snapshot
+  snapshot?: Snapshot | undefined
   /** Key in localStorage; `false`: nothing is kept. Default `glbp`. */
   storageKey?: string | false
   env?: Partial<Env>
