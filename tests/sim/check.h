@@ -71,7 +71,8 @@ struct sim_check {
     bool patterned;      /* … or only one-way cuts are left, which stay */
     uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */
     uint32_t heir;       /* the standby that will */
-    uint32_t giver;      /* that AVG: its word may be some ms late, so it must not be stopped */
+    uint32_t giver;      /* that AVG: its word may be some ms late, so it must live on meanwhile, */
+    bool giver_ends;     /* … unless it ends */
 };
 
 void sim_check_init(struct sim_check *check, struct sim_world *world);
