@@ -141,7 +141,7 @@ struct glbp_input {
 
 #define GLBP_OUT_SENDS  8
 #define GLBP_OUT_PROBES 16
-#define GLBP_OUT_EVENTS 64
+#define GLBP_OUT_EVENTS 160 /* 64 members lost at once, two each, and what follows from that */
 
 /* One payload to seal and send: to every peer, or to one address. */
 struct glbp_send {

@@ -339,10 +339,11 @@ static void hear_other_avg(struct glbp_group *group, const struct glbp_member *m
     group->other_avg_ms = group->now.mono_ms;
 }
 
-/* Both yielded, each to the other: the greater one of the two claims stands again. */
+/* Both yielded, each to the other: the greater one of the two claims stands again. Not one of the
+ * minority: a third may lead the majority, and its heal is under way. */
 static void hear_crossing(struct glbp_group *group, const struct glbp_member *member)
 {
-    if (group->yielded_ms == 0 || member->id != group->yielded_to.id ||
+    if (group->yielded_ms == 0 || group->yielded_minority || member->id != group->yielded_to.id ||
         group->now.mono_ms >= group->yielded_ms + 2 * (uint64_t)group->config.hello_ms)
         return;
     int order = (group->yielded_term > group->yielded_to.term) -

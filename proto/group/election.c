@@ -316,6 +316,7 @@ static void yield(struct glbp_group *group)
     group->yielded_ms = group->now.mono_ms;
     group->yielded_to = group->rival;
     group->yielded_term = group->claim_term;
+    group->yielded_minority = group->minority;
     struct glbp_event *event = glbp_emit(group, GLBP_EV_CLAIM_BEATEN);
     memcpy(event->node, group->rival.node, sizeof(event->node));
     event->term = group->rival.term;

@@ -204,6 +204,7 @@ struct glbp_group {
     uint64_t yielded_ms;  /* stepped down before a claim; 0 never */
     struct glbp_claim yielded_to;
     uint64_t yielded_term; /* of our claim then */
+    bool yielded_minority;
     uint64_t other_avg_ms; /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;
@@ -232,8 +233,9 @@ struct glbp_group {
     uint64_t fetch_id;
 
     /* sending */
-    uint64_t seq;           /* of the next datagram */
-    uint64_t sent_hello_ms; /* 0 never */
+    uint64_t seq;              /* of the next datagram */
+    uint64_t sent_hello_ms;    /* 0 never */
+    uint64_t regular_since_ms; /* the first hello after the last gap of more than 1.5 hello */
     uint64_t next_hello_ms;
     uint64_t soon_hello_ms; /* an early one is due; GLBP_NEVER_MS none */
     uint32_t solicits_left;

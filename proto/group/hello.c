@@ -225,6 +225,8 @@ static void schedule(struct glbp_group *group)
 {
     uint64_t now_ms = group->now.mono_ms;
     uint64_t hello_ms = group->config.hello_ms;
+    if (now_ms > group->sent_hello_ms + hello_ms * 3 / 2)
+        group->regular_since_ms = now_ms;
     group->sent_hello_ms = now_ms;
     group->soon_hello_ms = GLBP_NEVER_MS;
     group->next_hello_ms =

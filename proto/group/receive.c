@@ -123,11 +123,20 @@ static void copy_said(struct glbp_group *group, struct glbp_member *member)
         member->seen_eligible = true;
 }
 
+/* Our hellos came regularly for a hello: else, after an own stall, it is no wonder that others do
+ * not list us. */
+static bool is_regular(const struct glbp_group *group)
+{
+    uint64_t hello_ms = group->config.hello_ms;
+    return group->now.mono_ms <= group->sent_hello_ms + hello_ms * 3 / 2 &&
+           group->now.mono_ms >= group->regular_since_ms + hello_ms;
+}
+
 /* Indirect proofs, vouching for newcomers, and whether it hears us. */
 static void read_heard(struct glbp_group *group, struct glbp_member *member)
 {
     const struct glbp_message *msg = &group->msg;
-    bool listed = false;
+    bool listed = false, regular = is_regular(group);
     for (size_t i = 0; i < msg->heard_n; i++) {
         if (msg->heard[i].id == group->id) {
             listed = true;
@@ -136,10 +145,16 @@ static void read_heard(struct glbp_group *group, struct glbp_member *member)
         glbp_liveness_report(group, &msg->heard[i]);
         glbp_sender_vouch(group, &msg->heard[i], group->config.hold_ms);
     }
-    member->unlisted_hellos = listed ? 0 : member->unlisted_hellos + 1;
-    if (listed)
+    if (listed) {
+        member->unlisted_hellos = 0;
         member->listed_ms = group->now.mono_ms;
-    member->empty_hellos = msg->heard_n > 0 ? 0 : member->empty_hellos + 1;
+    } else if (regular) {
+        member->unlisted_hellos++;
+    }
+    if (msg->heard_n > 0)
+        member->empty_hellos = 0;
+    else if (regular)
+        member->empty_hellos++;
 
     /* Hellos come fast after a start: it must have had the time to hear us, too. */
     bool oneway = member->unlisted_hellos > 2 * glbp_listing_hellos(group) &&

@@ -368,11 +368,20 @@ void glbp_replicate_slice(struct glbp_group *group)
 
 /* ---- who is ahead ---- */
 
+/* A greater table that would be applied here: one of the AVG followed. */
+static bool has_newer(const struct glbp_group *group, const struct glbp_member *member)
+{
+    const struct glbp_claim *avg = &group->follow;
+    return glbp_stamp_cmp(&member->stamp, &group->table.stamp) > 0 &&
+           (avg->node[0] != '\0' ? strcmp(member->stamp.avg, avg->node) == 0
+                                 : member->stamp.term == avg->term);
+}
+
 void glbp_replicate_hear(struct glbp_group *group, struct glbp_member *member)
 {
     bool ahead = member->follows.present && group->follow.present &&
                  member->follows.id == group->follow.id && member->state != GLBP_ACTIVE &&
-                 glbp_stamp_cmp(&member->stamp, &group->table.stamp) > 0;
+                 has_newer(group, member);
     if (!ahead) {
         member->behind_since_ms = GLBP_NEVER_MS;
         return;

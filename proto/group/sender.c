@@ -192,7 +192,8 @@ static enum glbp_reject check_known(struct glbp_group *group, const struct glbp_
     if (msg->incarnation > sender->incarnation) {
         if (msg->kind != GLBP_HELLO)
             return GLBP_REJECT_UNPROVEN; /* begins nothing: it carries too little to be judged by */
-        return lives && moved ? GLBP_REJECT_DUPLICATE_NAME : GLBP_ACCEPTED;
+        bool heard = lives && member->direct_ms + member->hold_ms > group->now.mono_ms;
+        return heard && moved ? GLBP_REJECT_DUPLICATE_NAME : GLBP_ACCEPTED;
     }
     if (sender->resigned)
         return GLBP_REJECT_RESIGNED;

@@ -107,6 +107,26 @@ START_TEST(s5_a_minority_claim_loses_and_the_winner_raises_its_term)
 }
 END_TEST
 
+/* m, of the minority, yields to a's lower term, and a, at the same time, to m's. */
+START_TEST(s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again)
+{
+    struct peer *both[] = {&a, &b};
+    lead(&rig, both, 2);
+    wait_ms(&rig, HOLD + HELLO);
+    ck_assert(status_of(&rig).minority);
+    uint64_t term = rig.hello.follows.term;
+    peer_leads(&a, term - 1000);
+    (void)say(&rig, &a);
+    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
+    a.msg.state = GLBP_LISTEN;
+    a.msg.follows.id = glbp_node_id("m", 100);
+    a.msg.follows.term = term;
+    wait_ms(&rig, 10);
+    (void)say(&rig, &a);
+    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
+}
+END_TEST
+
 START_TEST(s5_a_lone_claim_loses)
 {
     meet(+1000, GLBP_CLAIM_LONE);
@@ -341,6 +361,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);
+    tcase_add_test(tcase, s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);
     tcase_add_test(tcase, s5_a_minority_claim_that_does_not_list_us_is_none);

@@ -305,6 +305,46 @@ START_TEST(s4_a_stalled_process_expires_nobody_before_it_drained)
 }
 END_TEST
 
+/* It stood still for less than hold; meanwhile the AVG lost it, and a majority besides. */
+START_TEST(s4_what_did_not_list_a_stalled_node_is_judged_when_it_said_hellos_again)
+{
+    struct peer a = peer_of("a", 1);
+    stand_by(&rig, &a);
+    rig.now.mono_ms += 2 * HELLO + HELLO / 2;
+    a.hears_m = false;
+    a.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    for (int i = 0; i < 3; i++)
+        (void)say(&rig, &a);
+    wait_ms(&rig, 100);
+    (void)say(&rig, &a);
+    wait_ms(&rig, 1);
+    ck_assert_int_eq(state_of(&rig), GLBP_STANDBY);
+    wait_with(&rig, 3 * HELLO, &(struct peer *){&a}, 1);
+    ck_assert_int_ne(state_of(&rig), GLBP_STANDBY);
+}
+END_TEST
+
+/* b still lists the earlier life of a, which moved; this node did not hear it for more than hold.
+ */
+START_TEST(s3_a_later_life_at_another_address_is_no_second_node_where_the_first_is_not_heard)
+{
+    struct peer a = peer_of("a", 1), b = peer_of("b", 2), moved = peer_of("a", 3);
+    (void)say(&rig, &a);
+    for (int i = 1; i < 6; i++) {
+        b.msg.heard[0] = (struct glbp_seen){glbp_node_id("a", 50), a.msg.seq + (uint64_t)i, 10};
+        b.msg.heard_n = 1;
+        (void)say(&rig, &b);
+        if (i == 2) {
+            moved.msg.incarnation++;
+            ck_assert_int_eq(say(&rig, &moved), GLBP_REJECT_DUPLICATE_NAME);
+        }
+        wait_ms(&rig, HELLO);
+    }
+    ck_assert(alive("a"));
+    ck_assert_int_eq(say(&rig, &moved), GLBP_ACCEPTED);
+}
+END_TEST
+
 START_TEST(s4_r30_the_backlog_of_a_stall_proves_no_life)
 {
     struct peer a = peer_of("a", 1);
@@ -375,6 +415,9 @@ TCase *liveness_case(void)
     tcase_add_test(tcase, s4_an_old_report_of_an_avg_does_not_raise_it);
     tcase_add_test(tcase, s4_a_stall_beyond_hold_sends_the_avg_to_listen_first);
     tcase_add_test(tcase, s4_a_stalled_process_expires_nobody_before_it_drained);
+    tcase_add_test(tcase, s4_what_did_not_list_a_stalled_node_is_judged_when_it_said_hellos_again);
+    tcase_add_test(
+        tcase, s3_a_later_life_at_another_address_is_no_second_node_where_the_first_is_not_heard);
     tcase_add_test(tcase, s4_r30_the_backlog_of_a_stall_proves_no_life);
     tcase_add_test(tcase, s4_r25_the_wall_clock_moves_nobody);
     tcase_add_test(tcase, s4_r10_different_timers_are_a_warning);

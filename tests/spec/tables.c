@@ -229,6 +229,21 @@ START_TEST(s7_who_is_behind_a_follower_asks_exactly_that_one)
 }
 END_TEST
 
+START_TEST(s7_who_is_ahead_with_a_table_of_another_avg_is_not_asked)
+{
+    peer_leads(&a, 500);
+    peer_follows(&b, &a);
+    b.msg.stamp = (struct glbp_stamp){.term = 400, .version = 3, .avg = "z"};
+    struct peer *both[] = {&a, &b};
+    for (int i = 0; i < 4 * HELLO / 100; i++) {
+        if (i % 10 == 0)
+            (void)(say(&rig, both[0]) + say(&rig, both[1]));
+        wait_ms(&rig, 100);
+        ck_assert(rig.hellos == 0 || !(rig.hello.flags & GLBP_FLAG_WANT_TABLE));
+    }
+}
+END_TEST
+
 START_TEST(s7_who_is_asked_sends_its_table_with_the_stamp_unchanged)
 {
     struct glbp_table table = rig_table(&rig, "a", 500, 3, 2);
@@ -371,6 +386,7 @@ TCase *tables_case(void)
     tcase_add_test(tcase, s7_a_relayed_table_is_applied);
     tcase_add_test(tcase, s7_a_relayed_table_of_an_avg_that_restarted_out_of_hearing_is_applied);
     tcase_add_test(tcase, s7_who_is_behind_a_follower_asks_exactly_that_one);
+    tcase_add_test(tcase, s7_who_is_ahead_with_a_table_of_another_avg_is_not_asked);
     tcase_add_test(tcase, s7_who_is_asked_sends_its_table_with_the_stamp_unchanged);
     tcase_add_test(tcase, s7_the_avg_repeats_while_a_follower_is_behind);
     tcase_add_test(tcase, s7_a_weight_makes_a_version_at_most_twice_per_hello);

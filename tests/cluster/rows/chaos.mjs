@@ -141,6 +141,8 @@ class Chaos {
     if (avg !== null) result.avg_ms.push(avg);
     if (pools !== null) result.pools_ms.push(pools);
     if (home === null) return;
+    // A check that began while a BFF was slow fails when its time-out is over.
+    await sleep(from + CHECK.timeout_ms + CHECK.interval_ms - now());
     const calm = now();
     await sleep(quiet_ms);
     const changes = takeovers(timeline, names, calm);
