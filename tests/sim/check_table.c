@@ -241,7 +241,7 @@ static const char *somebody_serves(struct sim_host *avg, const struct glbp_table
 
         if (table->members[i].state == GLBP_MEMBER_LIVE && table->members[i].weight > 0 &&
             sim_check_sees(avg, table->members[i].node, &view) && view.alive && view.eligible &&
-            !view.draining && view.weight > 0) /* 0, too: one never heard, only presumed to live */
+            !view.draining && view.incarnation > 0) /* 0: never heard, presumed to live */
             return table->members[i].node;
     }
     return NULL;
