@@ -52,15 +52,18 @@ export const converged = (names) => {
 export const forwarding = (world, name) =>
   (pool(world, name)?.gateways ?? []).map((g) => `${g.slot}:${g.owner}->${g.id}`).join(' ');
 
-/** Every time that a host became Active in from..to: [{t, name}]. */
+/** Every time that a host became Active in from..to: [{t, name}]. One that does not answer for a
+ *  while is taken to be what it was. */
 export function takeovers(timeline, names, from, to = Infinity) {
   const list = [];
-  let before = null;
+  const was = new Map();
   timeline.walk(from, to, (t, world) => {
-    const active = actives(world, names);
-    if (before) list.push(...active.filter((name) => !before.includes(name))
-      .map((name) => ({ t, name })));
-    before = active;
+    for (const name of names) {
+      const state = group(world, name)?.state;
+      if (state === undefined) continue;
+      if (state === 'Active' && was.has(name) && was.get(name) !== 'Active') list.push({ t, name });
+      was.set(name, state);
+    }
   });
   return list;
 }
