@@ -177,7 +177,6 @@ static void draw_world(struct sim_rng *rng, struct sim_world *world, struct sim_
     world->disk_lag_ms = sim_rng_permille(rng, 500) ? 0 : (uint32_t)sim_rng_below(rng, 200);
     world->witness_shut = sim_rng_permille(rng, 150);
     world->net.delay_ms = (uint32_t)sim_rng_below(rng, 3);
-    world->net.record_max = 4000;
 }
 
 struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults *faults,
@@ -222,6 +221,8 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
         faults->kinds = options->kinds;
     if ((faults->kinds & SIM_FAULT_BIT(SIM_FAULT_ROTATE)) && at_most_two(faults->kinds))
         ret->for_real = true; /* else it would do nothing */
+    if ((world->is_signed || ret->for_real) && (faults->kinds & SIM_FAULT_BIT(SIM_FAULT_REPLAY)))
+        world->net.record_max = 4000;
     faults->hello_ms = group.hello_ms;
     faults->hold_ms = group.hold_ms;
     faults->quiet_jitter_ms = (uint32_t)sim_rng_below(&rng, 3);
