@@ -34,7 +34,7 @@ export function addDevtools(app: App, glbp: Glbp): void {
 }
 
 /** The pool, and below it the gateways. */
-export function tree(glbp: Glbp): object[] {
+function tree(glbp: Glbp): object[] {
   const label = glbp.pool ? `pool ${glbp.pool.group || '(static list)'}` : 'no pool'
   return [{
     id: 'pool',
@@ -49,7 +49,7 @@ export function tree(glbp: Glbp): object[] {
 }
 
 /** What is known of a node of the tree. */
-export function state(glbp: Glbp, id: string): Record<string, { key: string; value: unknown }[]> {
+function state(glbp: Glbp, id: string): Record<string, { key: string; value: unknown }[]> {
   const rows = (from: object) => Object.entries(from).map(([key, value]) => ({ key, value: value as unknown }))
   const gateway = glbp.explain().find(({ url }) => url === id)
   return gateway ? { gateway: rows(gateway) } : { client: rows({ status: glbp.status }), pool: rows(glbp.pool ?? {}) }
