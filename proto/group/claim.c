@@ -79,10 +79,11 @@ int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a, const s
 
 /* ---- the claims that count ---- */
 
-/* A claim of the minority is one only to the nodes that it lists, and to another minority's AVG. */
-static bool minority_counts(const struct glbp_group *group, const struct glbp_member *avg)
+/* A claim of the minority is one only to the nodes that it lists, and to another minority's AVG:
+ * also once that has yielded to it, or the two would stand and yield in turn for ever. */
+static bool minority_counts(const struct glbp_group *group, uint64_t avg_id)
 {
-    return glbp_member_lists_us(group, avg) || (group->state == GLBP_ACTIVE && group->minority);
+    return group->state == GLBP_ACTIVE ? group->minority : group->minority_avg_id == avg_id;
 }
 
 static bool claim_of(const struct glbp_group *group, const struct glbp_member *member,
@@ -92,7 +93,8 @@ static bool claim_of(const struct glbp_group *group, const struct glbp_member *m
         !member->follows.present || member->follows.id != member->id ||
         member->empty_hellos >= glbp_listing_hellos(group) || !avg_lives(group, member))
         return false;
-    if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member))
+    if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
+        !glbp_member_lists_us(group, member) && !minority_counts(group, member->id))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;
@@ -150,7 +152,7 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
                         reported_alive_ms(member) + group->config.hold_ms <= group->judge_ms))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
-        !(group->state == GLBP_ACTIVE && group->minority))
+        !minority_counts(group, member->follows.id))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;

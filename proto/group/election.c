@@ -317,6 +317,7 @@ static void yield(struct glbp_group *group)
     group->yielded_to = group->rival;
     group->yielded_term = group->claim_term;
     group->yielded_minority = group->minority;
+    group->minority_avg_id = group->minority ? group->rival.id : 0;
     struct glbp_event *event = glbp_emit(group, GLBP_EV_CLAIM_BEATEN);
     memcpy(event->node, group->rival.node, sizeof(event->node));
     event->term = group->rival.term;

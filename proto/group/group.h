@@ -205,7 +205,8 @@ struct glbp_group {
     struct glbp_claim yielded_to;
     uint64_t yielded_term; /* of our claim then */
     bool yielded_minority;
-    uint64_t other_avg_ms; /* a live non-AVG member named another AVG; 0 never */
+    uint64_t minority_avg_id; /* yielded to, while both were in the minority; 0 none */
+    uint64_t other_avg_ms;    /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;
     bool shutdown_wait; /* was AVG, and somebody could take over */

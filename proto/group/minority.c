@@ -48,15 +48,26 @@ static void set_minority(struct glbp_group *group, bool minority, size_t gone, s
     event->limit_ms = members;
 }
 
+static struct count count_members(struct glbp_group *group)
+{
+    struct count count = {.members = 1, .next_ms = GLBP_NEVER_MS};
+    for (size_t i = 0; i < group->table.members_n; i++)
+        count_member(group, &group->table.members[i], &count);
+    return count;
+}
+
 uint64_t glbp_minority_settle(struct glbp_group *group)
 {
     if (group->state != GLBP_ACTIVE) {
         group->minority = false; /* the change of state tells it */
+        if (group->minority_avg_id != 0) {
+            struct count count = count_members(group);
+            if (2 * count.lost <= count.members)
+                group->minority_avg_id = 0;
+        }
         return GLBP_NEVER_MS;
     }
-    struct count count = {.members = 1, .next_ms = GLBP_NEVER_MS};
-    for (size_t i = 0; i < group->table.members_n; i++)
-        count_member(group, &group->table.members[i], &count);
+    struct count count = count_members(group);
 
     /* Overdue members count only while a loss is fresh: a cut takes them one after the other, and
      * the first loss already tells what the rest will show. */

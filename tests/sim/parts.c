@@ -1,4 +1,5 @@
 /* Who hears whom, and who must lead when all do again. */
+#include "tests/sim/mem.h"
 #include "tests/sim/phases.h"
 
 static bool two_way(const struct run *run, size_t a, size_t b)
@@ -35,6 +36,28 @@ size_t parts_select(struct run *run, size_t part)
         n += run->in[i];
     }
     return n;
+}
+
+size_t parts_hops(const struct run *run)
+{
+    size_t n = run->world->hosts_n, longest = 0;
+    size_t *hops = sim_alloc(n * n * sizeof *hops); /* 0: no way */
+
+    for (size_t i = 0; i < n * n; i++)
+        hops[i] = run->world->hosts[i / n].group && run->world->hosts[i % n].group &&
+                  i / n != i % n && run->world->net.links[i].cuts == 0;
+    for (size_t over = 0; over < n; over++) {
+        for (size_t i = 0; i < n * n; i++) {
+            size_t there = hops[i / n * n + over], on = hops[over * n + i % n];
+
+            if (there && on && i / n != i % n && (!hops[i] || there + on < hops[i]))
+                hops[i] = there + on;
+        }
+    }
+    for (size_t i = 0; i < n * n; i++)
+        longest = hops[i] > longest ? hops[i] : longest;
+    sim_free(hops);
+    return longest;
 }
 
 /* More than half of the members of its own table are lost, whatever its timers say. */

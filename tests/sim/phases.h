@@ -73,6 +73,8 @@ void peace_end(struct run *run);
 
 /* Numbers the parts that are connected both ways, over others (that run) too: run->part_of. */
 void parts_find(struct run *run);
+/* Over how many links, at most, one host hears of another one by the shortest way. */
+size_t parts_hops(const struct run *run);
 /* Sets run->in to the hosts of that part. Returns how many. */
 size_t parts_select(struct run *run, size_t part);
 /* The AVG that must win when the parts meet: the only one with a majority, while all others miss

@@ -127,6 +127,32 @@ START_TEST(s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_agai
 }
 END_TEST
 
+/* m, with a alone of four, yields to a, whose claim is of the minority too and does not list m. */
+START_TEST(s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in_none)
+{
+    struct peer c = peer_of("c", 3), d = peer_of("d", 4);
+    struct peer *all[] = {&a, &b, &c, &d};
+    lead(&rig, all, 4);
+    wait_ms(&rig, HOLD + HELLO);
+    ck_assert(status_of(&rig).minority);
+    peer_leads(&a, rig.hello.follows.term + 1000);
+    a.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    a.hears_m = false;
+    a.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
+    a.msg.heard_n = 1;
+    rig_clear(&rig);
+    wait_with(&rig, 6 * HELLO, all, 1);
+    ck_assert_uint_eq(rig.seen[GLBP_EV_CLAIM_BEATEN], 1); /* once, not every time that it stands */
+    ck_assert_int_lt(state_of(&rig), GLBP_ACTIVE);
+    ck_assert_str_eq(status_of(&rig).avg, "a");
+
+    peer_follows(&b, NULL);
+    wait_with(&rig, 4 * HELLO, all, 2); /* two of five are lost: a's claim is none any more */
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+    ck_assert(!status_of(&rig).minority);
+}
+END_TEST
+
 START_TEST(s5_a_lone_claim_loses)
 {
     meet(+1000, GLBP_CLAIM_LONE);
@@ -362,6 +388,8 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);
     tcase_add_test(tcase, s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again);
+    tcase_add_test(tcase,
+                   s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in_none);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);
     tcase_add_test(tcase, s5_a_minority_claim_that_does_not_list_us_is_none);
