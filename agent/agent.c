@@ -242,7 +242,7 @@ static void on_pass(uv_prepare_t *prepare)
         for (size_t i = 0; i < agent->groups_n; i++) {
             const struct glbp_group *group = agent->groups[i].group;
             struct glbp_group_status status;
-            glbp_group_status(group, glbp_clock_now(), &status);
+            glbp_group_status(group, &status);
             bool active = status.state == GLBP_ACTIVE;
             glbp_http_confirm(agent->http, i,
                               active ? glbp_clock_mono_ms() : glbp_group_confirmed_ms(group),

@@ -58,7 +58,7 @@ static void keep(struct glbp_agent *agent, const struct glbp_agent_group *group)
 {
     struct glbp_now now = glbp_clock_now();
     struct glbp_group_status status;
-    glbp_group_status(group->group, now, &status);
+    glbp_group_status(group->group, &status);
     glbp_state_put(agent->state, glbp_group_config(group->group)->id, status.incarnation,
                    status.term, glbp_group_table(group->group), now.mono_ms);
 }

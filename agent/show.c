@@ -157,7 +157,7 @@ void glbp_agent_view(struct glbp_agent *agent, struct glbp_view *ret)
     for (size_t i = 0; i < agent->groups_n; i++) {
         struct glbp_agent_group *group = &agent->groups[i];
         struct glbp_group_status status;
-        glbp_group_status(group->group, ret->now, &status);
+        glbp_group_status(group->group, &status);
         if (status.incarnation > ret->incarnation)
             ret->incarnation = status.incarnation;
         for (size_t k = 0; k < group->tracks_n; k++)

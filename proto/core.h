@@ -226,8 +226,7 @@ struct glbp_group_status {
     uint64_t stall_ms_max;
     uint64_t url_mismatches;
 };
-void glbp_group_status(const struct glbp_group *group, struct glbp_now now,
-                       struct glbp_group_status *ret);
+void glbp_group_status(const struct glbp_group *group, struct glbp_group_status *ret);
 
 /* Datagrams refused by this group for that reason. */
 uint64_t glbp_group_rejected(const struct glbp_group *group, enum glbp_reject reason);

@@ -294,7 +294,6 @@ size_t glbp_event_text(const struct glbp_event *event, char *buf, size_t cap)
     case GLBP_EV_NOSOCKET:
     case GLBP_EV_SOCKET:
     case GLBP_EV_CONFIG_DIFFERS:
-    case GLBP_EV_COMMAND:
     case GLBP_EVENT_KINDS:
         put_condition(&text, event);
         break;

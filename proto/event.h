@@ -36,8 +36,7 @@
     X(GLBP_EV_CONFIG_DIFFERS, "CONFIG", 4)  /* node: its timers, head or table's size; reason */   \
     X(GLBP_EV_SUSPECT, "MEMBER",                                                                   \
       5) /* node: silent, but its url answers (to = 1) or no more (0) */                           \
-    X(GLBP_EV_URL_MISMATCH, "MEMBER", 4) /* node: the AVG's table has another url than it says */  \
-    X(GLBP_EV_COMMAND, "CONFIG", 5)      /* reserved for the agent */
+    X(GLBP_EV_URL_MISMATCH, "MEMBER", 4) /* node: the AVG's table has another url than it says */
 
 #define GLBP_EVENT_ENUM(name, mnemonic, severity) name,
 enum glbp_event_kind { GLBP_EVENTS(GLBP_EVENT_ENUM) GLBP_EVENT_KINDS };

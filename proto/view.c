@@ -23,10 +23,8 @@ uint64_t glbp_group_rejected(const struct glbp_group *group, enum glbp_reject re
     return (unsigned)reason < GLBP_REJECT_COUNT_ ? group->rejected[reason] : 0;
 }
 
-void glbp_group_status(const struct glbp_group *group, struct glbp_now now,
-                       struct glbp_group_status *ret)
+void glbp_group_status(const struct glbp_group *group, struct glbp_group_status *ret)
 {
-    (void)now;
     const struct glbp_member *self = &group->members[group->self_at];
     memset(ret, 0, sizeof(*ret));
     memcpy(ret->node, group->node, sizeof(ret->node));

@@ -138,7 +138,7 @@ static void make_row(const struct glbp_view *view, size_t index, struct row *ret
     ret->group = view->groups[index].group;
     ret->config = glbp_group_config(ret->group);
     ret->table = glbp_group_table(ret->group);
-    glbp_group_status(ret->group, view->now, &ret->status);
+    glbp_group_status(ret->group, &ret->status);
 }
 
 /* The samples of one family must stand together: families outside, groups inside. */

@@ -219,7 +219,7 @@ static json_t *render_group(const struct glbp_view *view, const struct glbp_grou
     uint64_t mono_ms = view->now.mono_ms;
     uint64_t confirmed_ms = glbp_group_confirmed_ms(group);
     struct glbp_group_status status;
-    glbp_group_status(group, view->now, &status);
+    glbp_group_status(group, &status);
     char cause[GLBP_EVENT_TEXT_SIZE];
     glbp_event_why(&status.reason, cause, sizeof cause);
     struct glbp_fields fields;

@@ -78,7 +78,7 @@ static int fill_group(const struct glbp_view *view, size_t index,
     const struct glbp_group *group = view->groups[index].group;
     const struct glbp_table *table = glbp_group_table(group);
     struct glbp_group_status status;
-    glbp_group_status(group, view->now, &status);
+    glbp_group_status(group, &status);
     doc->state = status.state;
     glbp_view_reason(&status, doc->reason);
     if (table->stamp.term == 0)

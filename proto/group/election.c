@@ -91,14 +91,17 @@ static bool usable(struct glbp_group *group)
     return group->link != GLBP_LINK_DOWN && !group->duplicate;
 }
 
+/* It has just given the role up, and somebody leads. */
+static bool stands_back(const struct glbp_group *group)
+{
+    return group->follow.present && group->now.mono_ms < group->no_leave_ms;
+}
+
 /* Listen -> Speak, but for what holds a node in Listen. */
 static bool candidate(struct glbp_group *group)
 {
-    uint64_t now_ms = group->now.mono_ms;
-    if (now_ms < group->listen_ms + window_ms(group))
+    if (group->now.mono_ms < group->listen_ms + window_ms(group) || stands_back(group))
         return false;
-    if (group->follow.present && now_ms < group->no_leave_ms)
-        return false; /* it has just given the role up, and somebody leads */
     if (group->follow.present && glbp_member_self(group)->flags & GLBP_FLAG_DRAINING &&
         other_not_draining(group, GLBP_LISTEN, GLBP_ACTIVE, group->follow.id))
         return false;
@@ -195,7 +198,8 @@ static bool crossed(struct glbp_group *group)
 
 static bool preempts(struct glbp_group *group)
 {
-    if (!group->config.preempt || !group->follow.present || draining(glbp_member_self(group)) ||
+    if (!group->config.preempt || !group->follow.present || stands_back(group) ||
+        draining(glbp_member_self(group)) ||
         group->now.mono_ms < group->ready_ms + group->config.preempt_delay_ms ||
         (group->yielded_ms != 0 &&
          group->now.mono_ms < group->yielded_ms + 2 * (uint64_t)group->config.hello_ms))
@@ -434,17 +438,19 @@ bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger)
 {
     unsigned moves = 0;
     group->tick_wanted = false;
-    const struct glbp_election_row *row;
-    do {
+    for (bool again = true; again;) {
         if (trigger == GLBP_ON_SETTLE)
             settle_fetch(group);
-        row = firing_row(group, trigger);
-        if (row != NULL)
+        const struct glbp_election_row *row = firing_row(group, trigger);
+        if (row != NULL) {
             move(group, row);
-        GLBP_ASSERT(++moves <= 2 * GLBP_STATES); /* no circle of rows fires without time going by */
-    } while (row != NULL && trigger == GLBP_ON_SETTLE);
+            moves++;
+            GLBP_ASSERT(moves < 2 * GLBP_STATES); /* no circle of rows without time going by */
+        }
+        again = row != NULL && trigger == GLBP_ON_SETTLE;
+    }
     group->crossed = false;
-    return moves > 1 || row != NULL;
+    return moves > 0;
 }
 
 /* ---- when time alone may fire a row ---- */

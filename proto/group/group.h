@@ -422,6 +422,8 @@ bool glbp_replicate_emit(struct glbp_group *group);
 uint64_t glbp_replicate_deadline_ms(const struct glbp_group *group);
 /* Makes records of the held table's members that were never heard. */
 void glbp_replicate_adopt_members(struct glbp_group *group);
+/* The held table goes to all, and again while a live member is behind. */
+void glbp_replicate_send(struct glbp_group *group);
 /* A live member asked for the table. */
 void glbp_replicate_send_to(struct glbp_group *group, const struct glbp_addr *to);
 

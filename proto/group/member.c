@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "proto/group/pool.h"
+
 /* Index of the first member whose name is not below `node`. */
 static size_t lower_bound(const struct glbp_group *group, const char *node)
 {
@@ -50,23 +52,6 @@ struct glbp_member *glbp_member_self(struct glbp_group *group)
     return self;
 }
 
-static bool in_table(const struct glbp_table *table, const char *node)
-{
-    size_t low = 0;
-    size_t high = table->members_n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(table->members[middle].node, node);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 static void drop(struct glbp_group *group, size_t at)
 {
     size_t behind = group->members_n - at - 1;
@@ -81,7 +66,8 @@ void glbp_member_forget(struct glbp_group *group)
 {
     for (size_t i = group->members_n; i-- > 0;) {
         const struct glbp_member *member = &group->members[i];
-        if (!member->self && !member->alive && !in_table(&group->table, member->node))
+        if (!member->self && !member->alive &&
+            glbp_table_member(&group->table, member->node) == NULL)
             drop(group, i);
     }
 }

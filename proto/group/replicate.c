@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* After the first sending of a table, while a live member's stamp is behind; then with every hello.
+/* Between one sending of a table and the next, while a live member's stamp is behind; then with
+ * every hello.
  */
 static const uint64_t repeat_gaps_ms[] = {100, 100, 200, 400};
 #define REPEATS (sizeof(repeat_gaps_ms) / sizeof(repeat_gaps_ms[0]))
@@ -16,6 +17,21 @@ static void begin_job(struct glbp_group *group, struct glbp_slice_job *job)
     job->busy = true;
     job->stamp = group->table.stamp;
     job->next = 0;
+}
+
+static void next_repeat(struct glbp_group *group)
+{
+    group->next_repeat_ms =
+        group->now.mono_ms +
+        (group->repeats < REPEATS ? repeat_gaps_ms[group->repeats] : group->config.hello_ms);
+}
+
+void glbp_replicate_send(struct glbp_group *group)
+{
+    group->jobs[0].to_all = true;
+    begin_job(group, &group->jobs[0]);
+    group->repeats = 0;
+    next_repeat(group);
 }
 
 void glbp_replicate_send_to(struct glbp_group *group, const struct glbp_addr *to)
@@ -87,12 +103,11 @@ static bool somebody_behind(const struct glbp_group *group)
 /* The AVG repeats its table, and its hello with it, while somebody is behind. */
 static void settle_repeats(struct glbp_group *group)
 {
-    uint64_t now_ms = group->now.mono_ms;
-    if (group->state != GLBP_ACTIVE || now_ms < group->next_repeat_ms)
+    if (group->state != GLBP_ACTIVE || group->now.mono_ms < group->next_repeat_ms)
         return;
     if (!somebody_behind(group)) {
-        group->next_repeat_ms = now_ms + group->config.hello_ms;
         group->repeats = REPEATS;
+        next_repeat(group);
         return;
     }
     group->jobs[0].to_all = true;
@@ -100,8 +115,7 @@ static void settle_repeats(struct glbp_group *group)
         begin_job(group, &group->jobs[0]);
     glbp_hello_soon(group, 0);
     group->repeats++;
-    group->next_repeat_ms = now_ms + (group->repeats < REPEATS ? repeat_gaps_ms[group->repeats]
-                                                               : group->config.hello_ms);
+    next_repeat(group);
 }
 
 uint64_t glbp_replicate_deadline_ms(const struct glbp_group *group)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define FIRST_REPEAT_MS 100
-
 void glbp_table_copy(struct glbp_table *to, const struct glbp_table *from)
 {
     to->stamp = from->stamp;
@@ -223,23 +221,12 @@ static uint64_t weight_due_ms(const struct glbp_group *group)
 
 /* ---- publishing ---- */
 
-static void send_slices(struct glbp_group *group)
-{
-    group->jobs[0] = (struct glbp_slice_job){
-        .busy = true,
-        .to_all = true,
-        .stamp = group->table.stamp,
-    };
-}
-
 static void table_made(struct glbp_group *group)
 {
     group->table.stamp.version++;
     group->table_live = true;
     group->out->table_changed = true;
-    send_slices(group);
-    group->repeats = 0;
-    group->next_repeat_ms = group->now.mono_ms + FIRST_REPEAT_MS;
+    glbp_replicate_send(group);
 }
 
 /* Table and draft change places: the old one is at hand to be compared with, and nothing is copied.
@@ -270,7 +257,7 @@ static void refresh_clocks(struct glbp_group *group)
     }
     table->dated_ms = group->now.mono_ms;
     if (other)
-        send_slices(group);
+        glbp_replicate_send(group);
 }
 
 bool glbp_table_decide(struct glbp_group *group)

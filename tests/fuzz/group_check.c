@@ -177,11 +177,11 @@ int fuzz_step(struct fuzz_world *world, struct glbp_input *in)
     struct glbp_group_status status;
     int result, order;
 
-    glbp_group_status(world->group, world->now, &before.status);
+    glbp_group_status(world->group, &before.status);
     in->now = world->now;
     fuzz_inputs++;
     result = glbp_group_step(world->group, in, &world->out);
-    glbp_group_status(world->group, world->now, &status);
+    glbp_group_status(world->group, &status);
     trace(world, in->kind, result, &status);
     FUZZ_REQUIRE((unsigned)status.state < GLBP_STATES);
     FUZZ_REQUIRE(status.incarnation >= before.status.incarnation);

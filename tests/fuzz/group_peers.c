@@ -56,7 +56,7 @@ static uint64_t draw_term(struct fuzz_world *world)
 
     uint32_t which = fuzz_below(&world->in, 32);
 
-    glbp_group_status(world->group, world->now, &status);
+    glbp_group_status(world->group, &status);
     if (which == 0)
         return near;
     if (which == 1) /* where terms end */

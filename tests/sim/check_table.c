@@ -171,16 +171,22 @@ void sim_check_owners(struct sim_check *check, struct sim_host *host,
         owners[table->slots[i].slot] = name_of(table->slots[i].owner);
 }
 
-/* The table before the step and those of the step are of one AVG: else they tell two histories. */
+/* The table before the step and those of the step are of one AVG, and of one life of it: else they
+ * tell two histories. */
 static bool is_one_history(const struct sim_check *check, const struct sim_host *host,
                            const struct glbp_table *table, const struct glbp_output *out)
 {
+    const struct glbp_stamp *before = &check->hosts[host->index].stamp, *now = &table->stamp;
+
     for (size_t i = 0; i < out->events_n; i++) {
-        const struct glbp_event *event = &out->events[i];
-        if (event->kind == GLBP_EV_POOL && strcmp(event->stamp.avg, table->stamp.avg) != 0)
+        const struct glbp_stamp *stamp = &out->events[i].stamp;
+
+        if (out->events[i].kind == GLBP_EV_POOL &&
+            (strcmp(stamp->avg, now->avg) != 0 ||
+             (stamp->term != now->term && stamp->term != before->term)))
             return false;
     }
-    return strcmp(check->hosts[host->index].stamp.avg, table->stamp.avg) == 0;
+    return strcmp(before->avg, now->avg) == 0;
 }
 
 /* The number was removed and given anew in one decision: not while its owner lived. */

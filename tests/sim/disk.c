@@ -12,7 +12,7 @@ void sim_disk_save(struct sim_host *host)
     size_t size = glbp_table_size(table->members_n, table->slots_n);
     int len;
 
-    glbp_group_status(host->group, sim_host_now(host), &status);
+    glbp_group_status(host->group, &status);
     disk->present = true;
     disk->incarnation = status.incarnation;
     disk->term = status.term;

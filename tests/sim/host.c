@@ -21,7 +21,7 @@ void sim_host_status(const struct sim_host *host, struct glbp_group_status *ret)
 {
     memset(ret, 0, sizeof *ret);
     if (host->group)
-        glbp_group_status(host->group, sim_host_now(host), ret);
+        glbp_group_status(host->group, ret);
 }
 
 void sim_host_defaults(struct sim_host *host)

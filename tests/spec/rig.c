@@ -298,7 +298,7 @@ void answer_probe(struct rig *rig, const char *node, enum glbp_probe_result resu
 struct glbp_group_status status_of(struct rig *rig)
 {
     struct glbp_group_status status;
-    glbp_group_status(rig->group, rig->now, &status);
+    glbp_group_status(rig->group, &status);
     return status;
 }
 
