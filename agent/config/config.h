@@ -47,6 +47,18 @@ struct glbp_peer_config {
     uint16_t port;
 };
 
+struct glbp_transport_config {
+    struct glbp_addr listen; /* port 3222 by default */
+    bool advertise_set;
+    struct glbp_addr advertise; /* port 0: the listen port */
+    bool multicast;
+    struct glbp_addr multicast_group; /* port: the listen port */
+    char *multicast_interface;        /* NULL: the one that holds the own address */
+    uint32_t multicast_ttl;
+    size_t peers_n;
+    struct glbp_peer_config *peers;
+};
+
 struct glbp_config {
     char *path; /* of the file, NULL built-in defaults */
     char node[GLBP_NODE_SIZE];
@@ -56,17 +68,7 @@ struct glbp_config {
     int log_level;   /* syslog severity: 3 error, 4 warning, 5 notice, 6 info, 7 debug */
     bool log_json;
 
-    struct {
-        struct glbp_addr listen; /* port 3222 by default */
-        bool advertise_set;
-        struct glbp_addr advertise; /* port 0: the listen port */
-        bool multicast;
-        struct glbp_addr multicast_group; /* port: the listen port */
-        char *multicast_interface;        /* NULL: the one that holds the own address */
-        uint32_t multicast_ttl;
-        size_t peers_n;
-        struct glbp_peer_config *peers;
-    } transport;
+    struct glbp_transport_config transport;
 
     struct {
         enum glbp_auth_mode mode;
@@ -118,8 +120,9 @@ int glbp_config_needs_restart(const struct glbp_config *before, const struct glb
                               FILE *out);
 
 /* Carries what needs a restart from the config in use over into one that is to follow it, so that
- * it says what is running and the next reload compares with that. `next` then has the groups that
- * run, in their order: one that is new in it is dropped, one that it lacks moves over with its
+ * it says what is running and the next reload compares with that. What hangs on such a key stays
+ * with it: all of transport on its `listen`, all of a group on its name. `next` then has the groups
+ * that run, in their order: one that is new in it is dropped, one that it lacks moves over with its
  * checks. `running` is good for glbp_config_free() alone afterwards.
  * Returns 0, or GLBP_E_FULL: nothing changed. */
 int glbp_config_keep_running(struct glbp_config *running, struct glbp_config *next);

@@ -70,7 +70,8 @@ static void compare_group(struct diff *diff, const struct glbp_group_config *bef
                           const struct glbp_group_config *after)
 {
     if (strcmp(before->name, after->name) != 0)
-        tell_group(diff, before, "its name is changed by a restart only");
+        tell_group(diff, before,
+                   "its name, and with it the rest of the group, is changed by a restart only");
     if (before->max_members != after->max_members)
         tell_group(diff, after, "max_members is changed by a restart only");
     if (before->max_forwarders != after->max_forwarders)
@@ -110,7 +111,8 @@ int glbp_config_needs_restart(const struct glbp_config *before, const struct glb
     tell(&diff, strcmp(before->cluster, after->cluster) == 0, "cluster");
     tell(&diff, same_text(before->state_dir, after->state_dir), "state_dir");
     tell(&diff, same_text(before->control, after->control), "control");
-    tell(&diff, same_addr(&before->transport.listen, &after->transport.listen), "transport.listen");
+    tell(&diff, same_addr(&before->transport.listen, &after->transport.listen),
+         "transport.listen, and with it the rest of transport");
     compare_http(&diff, before, after);
     compare_groups(&diff, before, after);
     return diff.n;
@@ -121,6 +123,18 @@ static void swap_text(char **a, char **b)
     char *text = *a;
     *a = *b;
     *b = text;
+}
+
+/* Ports and groups that the file does not give were made from its own `listen`, and peers were held
+ * against it: with another one they mean a cluster that this socket is not in. */
+static void keep_transport(struct glbp_config *running, struct glbp_config *next)
+{
+    struct glbp_transport_config dropped = next->transport;
+
+    if (same_addr(&running->transport.listen, &next->transport.listen))
+        return;
+    next->transport = running->transport;
+    running->transport = dropped;
 }
 
 /* The sections of the groups that run, in their order: each as `next` has it, or else the one that
@@ -157,7 +171,7 @@ int glbp_config_keep_running(struct glbp_config *running, struct glbp_config *ne
     memcpy(next->cluster, running->cluster, sizeof(next->cluster));
     swap_text(&next->state_dir, &running->state_dir);
     swap_text(&next->control, &running->control);
-    next->transport.listen = running->transport.listen;
+    keep_transport(running, next);
     next->http.enabled = running->http.enabled;
     next->http.listen = running->http.listen;
     next->http.admin_enabled = running->http.admin_enabled;

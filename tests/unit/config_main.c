@@ -21,6 +21,7 @@ int main(int argc, char **argv)
     suite_add_tcase(suite, config_golden(argc > 1 && strcmp(argv[1], "--rewrite") == 0));
     suite_add_tcase(suite, config_parts());
     suite_add_tcase(suite, config_whole());
+    suite_add_tcase(suite, config_reload());
     suite_add_tcase(suite, config_memory());
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

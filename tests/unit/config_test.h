@@ -8,6 +8,7 @@
 TCase *config_golden(bool rewrite_files);
 TCase *config_parts(void);
 TCase *config_whole(void);
+TCase *config_reload(void);
 TCase *config_memory(void);
 
 #endif

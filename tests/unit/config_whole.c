@@ -1,4 +1,4 @@
-/* What becomes of a good file: values, defaults, own address; texts that are no files; reloads. */
+/* What becomes of a good file: values, defaults, own address; texts that are no files. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,58 +337,7 @@ START_TEST(own_address_without_a_network)
 }
 END_TEST
 
-/* ---- reload ---- */
-
-static const struct {
-    const char *after; /* in place of BEFORE */
-    const char *says;
-} reloads[] = {
-    {"{\"node\":\"a\",\"groups\":[{\"name\":\"x\",\"id\":1},{\"name\":\"y\",\"id\":2}]}", ""},
-    {"{\"node\":\"a\",\"log\":{\"level\":\"debug\"},\"http\":{\"cors\":[\"http://b\"]},"
-     "\"transport\":{\"peers\":[\"b\"]},\"groups\":[{\"name\":\"x\",\"id\":1,\"priority\":9,"
-     "\"timers\":{\"hello_ms\":100},\"checks\":[]},{\"name\":\"y\",\"id\":2}]}",
-     ""},
-    {"{\"node\":\"b\",\"cluster\":\"c\",\"state_dir\":\"/s\",\"control\":\"\","
-     "\"transport\":{\"listen\":\"0.0.0.0:1\"},\"http\":{\"listen\":\"\",\"threads\":3,"
-     "\"admin_listen\":\"127.0.0.1:1\",\"limits\":{\"connections\":7}},"
-     "\"groups\":[{\"name\":\"x\",\"id\":1},{\"name\":\"y\",\"id\":2}]}",
-     "node: is changed by a restart only\n"
-     "cluster: is changed by a restart only\n"
-     "state_dir: is changed by a restart only\n"
-     "control: is changed by a restart only\n"
-     "transport.listen: is changed by a restart only\n"
-     "http.listen: is changed by a restart only\n"
-     "http.admin_listen: is changed by a restart only\n"
-     "http.threads: is changed by a restart only\n"
-     "http.limits.connections: is changed by a restart only\n"},
-    {"{\"node\":\"a\",\"groups\":[{\"name\":\"z\",\"id\":1,\"max_members\":7},"
-     "{\"name\":\"y\",\"id\":3}]}",
-     "group x (id 1): its name is changed by a restart only\n"
-     "group z (id 1): max_members is changed by a restart only\n"
-     "group y (id 2): is removed by a restart only\n"
-     "group y (id 3): is added by a restart only\n"},
-    {"{\"node\":\"a\",\"groups\":[{\"name\":\"y\",\"id\":2},{\"name\":\"x\",\"id\":1}]}",
-     "groups: their order: is changed by a restart only\n"},
-};
-
-START_TEST(what_needs_a_restart)
-{
-    struct glbp_config *before = good(reloads[0].after);
-    struct glbp_config *after = good(reloads[_i].after);
-    FILE *out = fmemopen(said, sizeof said, "w");
-    const char *line = reloads[_i].says;
-    int n = 0;
-
-    said[0] = '\0';
-    for (; (line = strchr(line, '\n')) != NULL; line++)
-        n++;
-    ck_assert_int_eq(glbp_config_needs_restart(before, after, out), n);
-    fclose(out);
-    ck_assert_str_eq(said, reloads[_i].says);
-    glbp_config_free(before);
-    glbp_config_free(after);
-}
-END_TEST
+/* ---- the table of keys ---- */
 
 START_TEST(printed_keys)
 {
@@ -422,7 +371,6 @@ TCase *config_whole(void)
     tcase_add_test(tcase, multicast_is_on_when_neither_it_nor_peers_is_given);
     tcase_add_test(tcase, own_address);
     tcase_add_test(tcase, own_address_without_a_network);
-    tcase_add_loop_test(tcase, what_needs_a_restart, 0, sizeof reloads / sizeof *reloads);
     tcase_add_test(tcase, printed_keys);
     return tcase;
 }
