@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "agent/clock.h"
+#include "agent/config/ownaddr.h"
 #include "agent/inside.h"
 
 #define REFRESH_MS 100
@@ -142,30 +143,13 @@ static void on_datagram(void *ctx, const uint8_t *bytes, size_t len, const struc
     arm(agent);
 }
 
-/* The own address decides the url of a group that was configured without one (http.md section 3).
- */
-static void follow_address(struct glbp_agent *agent, struct glbp_agent_group *group,
-                           const struct glbp_addr *own)
-{
-    struct glbp_group_config config = *glbp_group_config(group->group);
-    char text[GLBP_ADDR_TEXT_SIZE];
-    if (!group->section->url_default)
-        return;
-    glbp_addr_text(own, text);
-    (void)snprintf(config.url, sizeof(config.url),
-                   strchr(text, ':') != NULL ? "http://[%s]:3000" : "http://%s:3000", text);
-    struct glbp_input input = {.kind = GLBP_IN_CONFIG};
-    input.as.config = &config;
-    (void)glbp_agent_step(agent, group, &input);
-}
-
 static void on_link(void *ctx, enum glbp_link link, const struct glbp_addr *own)
 {
     struct glbp_agent *agent = ctx;
+    if (own != NULL && glbp_ownaddr_apply(agent->config, own))
+        glbp_agent_configure(agent);
     for (size_t i = 0; i < agent->groups_n; i++) {
         struct glbp_input input = {.kind = GLBP_IN_LINK};
-        if (own != NULL)
-            follow_address(agent, &agent->groups[i], own);
         input.as.link.link = link;
         if (own != NULL)
             input.as.link.addr = *own;
@@ -243,10 +227,8 @@ static void on_pass(uv_prepare_t *prepare)
             const struct glbp_group *group = agent->groups[i].group;
             struct glbp_group_status status;
             glbp_group_status(group, &status);
-            bool active = status.state == GLBP_ACTIVE;
-            glbp_http_confirm(agent->http, i,
-                              active ? glbp_clock_mono_ms() : glbp_group_confirmed_ms(group),
-                              active);
+            glbp_http_confirm(agent->http, i, glbp_group_confirmed_ms(group),
+                              status.state == GLBP_ACTIVE);
         }
     }
     end_if_done(agent);

@@ -44,11 +44,11 @@ int glbp_http_reconfigure(struct glbp_http *http, const struct glbp_config *conf
  * never changes. Also does what glbp_http_confirm() does, for every group. Protocol thread. */
 void glbp_http_publish(struct glbp_http *http, const struct glbp_view *view);
 
-/* When the AVG behind the table of group `index` was last proved alive, with no new snapshot; on
- * the AVG itself the time of this pass of the loop. To be called at every pass, at least once a
- * hello. Protocol thread.
+/* When the AVG behind the table of group `index` was last proved alive, with no new snapshot. To be
+ * called at every pass of the loop. Protocol thread.
  *
- * confirmed_ms  monotonic, glbp_group_confirmed_ms(); 0 never in this life
+ * confirmed_ms  monotonic, glbp_group_confirmed_ms(); 0 never in this life; on the AVG the time of
+ *               its last step, which is at most a hello ago unless it stood still
  * active        this node is the AVG */
 void glbp_http_confirm(struct glbp_http *http, size_t index, uint64_t confirmed_ms, bool active);
 

@@ -51,3 +51,26 @@ clusterTest('R-25, row 11: clock steps on each role, and a restart there', { n: 
     host.setClock(0);
   }
 });
+
+/** Nothing but its own timers wakes it: no check ends, and nobody asks for /status. */
+function alone(config) {
+  config.http.admin_listen = '';
+  config.groups[0].checks = [];
+}
+
+clusterTest('a suspended AVG serves its pool as stale until it leads again', { n: 1, hello: 1000,
+  hold: 3500, started: false, patch: alone }, async (cluster) => {
+  const [host] = cluster.hosts;
+  const stale = (world) => world.get(host.name).pool.stale;
+  host.suspendable();
+  host.startAgent();
+  await cluster.until(now(), (world) => world.get(host.name).pool.code === 200 && !stale(world),
+    { timeout: 10000, stable: 2400, what: 'a fresh pool' });
+  const at = now();
+  host.suspend(10);
+  await cluster.until(at, (world) => !stale(world), { timeout: 15000, stable: 4000, what: 'its return' });
+  const woken = cluster.timeline.first(at, stale);
+  const fresh = cluster.timeline.first(woken + 1, (world) => !stale(world));
+  // Listen and Speak take a hello each; the pool of before was never fresh in between.
+  assert.ok(fresh - woken >= 1500, `fresh again after ${Math.round(fresh - woken)} ms`);
+});

@@ -8,7 +8,7 @@ import { hostConfig, nodeName } from './config.mjs';
 import { downAll, Network, sweepLeftovers } from './net.mjs';
 import { converged } from './predicates.mjs';
 import { killAll, Process, Talker } from './process.mjs';
-import { now, sleep } from './sh.mjs';
+import { now, run, sleep } from './sh.mjs';
 import { Timeline } from './timeline.mjs';
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
@@ -18,6 +18,7 @@ export const GLBPCTL = join(GLBPD, '../glbpctl');
 const BFF = join(ROOT, 'deploy/bff/bff.mjs');
 const PERIOD_MS = 4;
 const SANITIZER = /ERROR: \w+Sanitizer|SUMMARY: \w+Sanitizer|runtime error:|assert(ion)? failed/i;
+const PRELOADED = `${process.env.ASAN_OPTIONS ?? ''}:verify_asan_link_order=0:detect_leaks=0`;
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 process.on('exit', () => {
@@ -60,8 +61,7 @@ class Host {
     this.setClock(0);
     this.env = {
       LD_PRELOAD: FAKETIME, FAKETIME_TIMESTAMP_FILE: this.clockFile, FAKETIME_NO_CACHE: '1',
-      DONT_FAKE_MONOTONIC: '1',
-      ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:verify_asan_link_order=0:detect_leaks=0`,
+      DONT_FAKE_MONOTONIC: '1', ASAN_OPTIONS: PRELOADED,
     };
   }
 
@@ -69,6 +69,19 @@ class Host {
   setClock(seconds) {
     writeFileSync(`${this.clockFile}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
     renameSync(`${this.clockFile}.new`, this.clockFile);
+  }
+
+  /** Lets suspend() move the agent's clock as a suspend of its host does: all but the monotonic one, and the timers. */
+  suspendable() {
+    const library = join(this.dir, 'suspend.so');
+    run('cc', ['-shared', '-fPIC', '-o', library, join(LIB, 'suspend.c')]);
+    this.suspendFile = join(this.dir, 'suspended');
+    this.env = { LD_PRELOAD: library, SUSPEND_FILE: this.suspendFile, ASAN_OPTIONS: PRELOADED };
+  }
+
+  suspend(seconds) {
+    writeFileSync(`${this.suspendFile}.new`, `${seconds}\n`);
+    renameSync(`${this.suspendFile}.new`, this.suspendFile);
   }
 
   /** Lets the agent ask the name server at `address`, by a mount in a namespace of its own. */
