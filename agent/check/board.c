@@ -8,6 +8,8 @@ struct glbp_board_group {
     uint32_t id;
     bool told; /* the health was told at least once */
     struct glbp_health health;
+    bool judged;             /* there was a time when no check was unknown */
+    struct glbp_health held; /* no better than this while one is unknown again */
     size_t checks_n;
     struct glbp_check **checks;
 };
@@ -57,10 +59,29 @@ static struct glbp_health summarize(const struct glbp_board_group *group)
     return health;
 }
 
+/* Unknown withholds only the first eligibility: a reload takes no host out that serves. */
+static struct glbp_health conclude(struct glbp_board_group *group)
+{
+    static const struct glbp_health nothing = {.decrement = 0};
+    struct glbp_health health = summarize(group);
+
+    if (health.unknown == 0) {
+        group->judged = true;
+        group->held = nothing;
+    }
+    if (!group->judged)
+        return health;
+    health.unknown = 0;
+    health.drain = health.drain || group->held.drain;
+    if (health.decrement < group->held.decrement)
+        health.decrement = group->held.decrement;
+    return health;
+}
+
 static void tell_health(struct glbp_board_group *group)
 {
     const struct glbp_checks_callbacks *callbacks = group->board->callbacks;
-    struct glbp_health health = summarize(group);
+    struct glbp_health health = conclude(group);
 
     if (group->told && health.decrement == group->health.decrement &&
         health.unknown == group->health.unknown && health.drain == group->health.drain &&
@@ -156,16 +177,27 @@ static bool fill_new(struct glbp_board *board, struct glbp_board_group *group,
     return true;
 }
 
+/* Whether a check that is down is left there. */
+static bool leaves_down(const struct glbp_board_group *before)
+{
+    for (size_t i = 0; i < before->checks_n; i++) {
+        if (before->checks[i] != NULL && before->checks[i]->judge.verdict == GLBP_VERDICT_DOWN)
+            return true;
+    }
+    return false;
+}
+
 /* Moves the known ones over, with their new config. Cannot fail. */
 static void move_known(struct glbp_board *board, struct glbp_board_group *group,
                        struct glbp_plan_group *plan)
 {
     struct glbp_board_group *before = find_group(board, group->id);
 
-    if (before != NULL) {
-        group->told = before->told;
-        group->health = before->health;
-    }
+    if (before == NULL)
+        return;
+    group->told = before->told;
+    group->health = before->health;
+    group->judged = before->judged;
     for (size_t i = 0; i < plan->checks_n; i++) {
         struct glbp_check **known;
 
@@ -177,6 +209,7 @@ static void move_known(struct glbp_board *board, struct glbp_board_group *group,
         glbp_check_configure(group->checks[i], plan->checks[i], group);
         plan->checks[i] = NULL;
     }
+    group->held = leaves_down(before) ? before->health : before->held;
 }
 
 int glbp_board_apply(struct glbp_board *board, struct glbp_plan *plan)

@@ -35,7 +35,8 @@ struct glbp_checks_callbacks {
     void *ctx;
 
     /* All checks of a group together. Once at the start (checks not yet judged: unknown > 0; no
-     * checks: all zero), then on every change. */
+     * checks: all zero), then on every change. Once all were judged, unknown stays 0: a check that
+     * a reload adds counts from its first verdict on. */
     void (*on_health)(void *ctx, uint32_t group_id, const struct glbp_health *health);
 
     /* After every run of a check. */
@@ -57,8 +58,8 @@ struct glbp_checks_callbacks {
 int glbp_checks_start(uv_loop_t *loop, const struct glbp_config *config,
                       const struct glbp_checks_callbacks *callbacks, struct glbp_checks **ret);
 
-/* Another config: checks keep their state by group id and name, names their answers. Returns 0 or
- * UV_ENOMEM (nothing changed). */
+/* Another config: checks keep their verdicts by group id and name, another target's too until it
+ * has its own; names keep their answers. Returns 0 or UV_ENOMEM (nothing changed). */
 int glbp_checks_reload(struct glbp_checks *checks, const struct glbp_config *config);
 
 /* Asks whether a BFF answers: HEAD on the url as it stands, up to four connections begun 100 ms

@@ -23,6 +23,14 @@ static void reload(void)
     ck_assert_int_eq(glbp_checks_reload(rig.checks, &rig.config), 0);
 }
 
+/* One check in the place of all, to be reloaded. */
+static struct glbp_check_config *only(const char *name, enum glbp_check_kind kind,
+                                      const char *target)
+{
+    rig.groups[0].checks_n = 0;
+    return rig_add(0, name, kind, target);
+}
+
 START_TEST(a_reload_that_changes_nothing_tells_nothing)
 {
     unsigned healths;
@@ -77,11 +85,10 @@ START_TEST(checks_come_and_go)
     rig_add(0, "stays", GLBP_CHECK_FILE, "/nowhere/at/all");
     rig_start();
     rig_until(9000, rig_is("old", GLBP_VERDICT_UP) && rig_is("stays", GLBP_VERDICT_UP));
-    rig.groups[0].checks_n = 0;
-    rig_add_http(0, "new", server.port);
+    only("new", GLBP_CHECK_HTTP, rig_url(server.port, ""));
     rig_add(0, "stays", GLBP_CHECK_FILE, "/nowhere/at/all");
     reload();
-    rig_until(9000, rig.health[0].unknown == 1); /* only the new one */
+    rig_until(9000, rig_runs("new") > 0);
     runs = rig_runs("old");
     rig_until(9000, rig_is("new", GLBP_VERDICT_UP));
     rig_run(200);
@@ -90,6 +97,70 @@ START_TEST(checks_come_and_go)
     reload();
     rig_until(9000, rig.health[0].latency_us == 0);
     ck_assert_uint_eq(rig.health[0].unknown, 0);
+}
+END_TEST
+
+START_TEST(a_check_that_joins_a_judged_group_counts_from_its_verdict_on)
+{
+    rig_add_http(0, "health", server.port);
+    rig_start();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_UP));
+    rig_until(9000, rig.health[0].unknown == 0);
+    rig_add(0, "fails", GLBP_CHECK_FILE, "/")->fall = 3;
+    reload();
+    rig_until(9000, rig_is("fails", GLBP_VERDICT_DOWN) || rig.health[0].unknown > 0);
+    ck_assert_uint_eq(rig.health[0].unknown, 0);
+    rig_until(9000, rig.health[0].decrement == 10);
+    ck_assert_uint_ge(rig_runs("fails"), 3);
+}
+END_TEST
+
+START_TEST(a_check_that_joins_a_group_without_any_withholds_nothing)
+{
+    rig_start();
+    rig_until(9000, rig.healths[0] == 1);
+    rig_add_http(0, "health", server.port);
+    reload();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_UP) || rig.health[0].unknown > 0);
+    ck_assert_uint_eq(rig.health[0].unknown, 0);
+}
+END_TEST
+
+START_TEST(a_reload_before_the_first_verdicts_still_waits_for_them)
+{
+    server.head = NULL;
+    rig_add_http(0, "health", server.port);
+    rig_start();
+    rig_until(9000, rig.health[0].unknown == 1);
+    rig_add(0, "more", GLBP_CHECK_FILE, "/nowhere/at/all");
+    reload();
+    rig_until(9000, rig.health[0].unknown == 2);
+    rig_until(9000, rig_is("more", GLBP_VERDICT_UP));
+    rig_until(9000, rig.health[0].unknown == 1); /* health is silent still */
+    server.head = SERVER_OK_HEAD;
+    rig_until(9000, rig.health[0].unknown == 0);
+}
+END_TEST
+
+/* Another name alone makes no BFF whole, and ends no drain. */
+START_TEST(a_check_that_is_down_is_renamed)
+{
+    server.head = SERVER_503;
+    rig_add_http(0, "health", server.port);
+    rig_add(0, "drain", GLBP_CHECK_FILE, "/")->drain = true;
+    rig_start();
+    rig_until(9000, rig.health[0].decrement == 10 && rig.health[0].drain);
+    server.head = SERVER_OK_HEAD;
+    only("renamed", GLBP_CHECK_HTTP, rig_url(server.port, "/health"))->rise = 4;
+    rig_add(0, "stop", GLBP_CHECK_FILE, "/")->drain = true;
+    reload();
+    reload();
+    rig_until(9000, rig_runs("renamed") == 3 || rig.health[0].decrement == 0);
+    ck_assert_uint_eq(rig.health[0].unknown, 0);
+    ck_assert_uint_eq(rig.health[0].decrement, 10);
+    rig_until(9000, rig.health[0].decrement == 0);
+    ck_assert(rig_is("renamed", GLBP_VERDICT_UP));
+    ck_assert(rig.health[0].drain);
 }
 END_TEST
 
@@ -129,6 +200,10 @@ Suite *check_reload_suite(void)
     tcase_add_test(tcase, a_reload_that_changes_nothing_tells_nothing);
     tcase_add_test(tcase, r51_a_check_keeps_its_verdict_by_name_and_takes_new_values);
     tcase_add_test(tcase, checks_come_and_go);
+    tcase_add_test(tcase, a_check_that_joins_a_judged_group_counts_from_its_verdict_on);
+    tcase_add_test(tcase, a_check_that_joins_a_group_without_any_withholds_nothing);
+    tcase_add_test(tcase, a_reload_before_the_first_verdicts_still_waits_for_them);
+    tcase_add_test(tcase, a_check_that_is_down_is_renamed);
     tcase_add_test(tcase, a_silent_bff_is_found_in_a_storm_of_reloads);
     tcase_add_test(tcase, a_stop_in_the_middle_of_everything);
     suite_add_tcase(suite, tcase);
