@@ -120,6 +120,8 @@ static void keep_all(struct glbp_peers *peers, bool kept)
 
 int glbp_peers_apply(struct glbp_peers *peers, char *const *hosts, size_t n)
 {
+    struct glbp_peer_name *known = peers->first;
+
     keep_all(peers, false);
     for (size_t i = 0; i < n; i++) {
         struct glbp_peer_name *name = find(peers, hosts[i]);
@@ -133,7 +135,10 @@ int glbp_peers_apply(struct glbp_peers *peers, char *const *hosts, size_t n)
     return 0;
 
 err:
-    keep_all(peers, true); /* a name too many does no harm */
+    keep_all(peers, true);
+    for (struct glbp_peer_name *name = peers->first; name != known; name = name->next)
+        name->kept = false; /* add() puts new ones in front */
+    sweep(peers);
     return UV_ENOMEM;
 }
 

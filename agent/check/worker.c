@@ -32,11 +32,11 @@ err_loop:
 
 int glbp_worker_apply(struct glbp_worker *worker, struct glbp_plan *plan)
 {
-    int rv = glbp_board_apply(&worker->board, plan);
+    int rv = glbp_peers_apply(&worker->peers, plan->names, plan->names_n);
 
     if (rv != 0)
         return rv;
-    return glbp_peers_apply(&worker->peers, plan->names, plan->names_n);
+    return glbp_board_apply(&worker->board, plan);
 }
 
 void glbp_worker_close(struct glbp_worker *worker)

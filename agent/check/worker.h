@@ -21,7 +21,8 @@ struct glbp_worker {
 /* callbacks: copied, all set; made on the thread that runs the loop. Returns 0 or UV_E*. */
 int glbp_worker_init(struct glbp_worker *worker, const struct glbp_checks_callbacks *callbacks);
 
-/* Another plan; parts of it are taken over, the rest stays the caller's. Returns 0 or UV_ENOMEM. */
+/* Another plan; parts of it are taken over, the rest stays the caller's. Returns 0 or UV_ENOMEM
+ * (the checks are as they were; the names are the old ones or the new). */
 int glbp_worker_apply(struct glbp_worker *worker, struct glbp_plan *plan);
 
 /* Stops everything; the loop ends when the last handle is closed. */

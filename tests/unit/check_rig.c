@@ -1,13 +1,16 @@
 #include "tests/unit/check_rig.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/clock.h"
 #include "agent/log.h"
@@ -21,6 +24,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t unhung = PTHREAD_COND_INITIALIZER;
 static bool is_unhung;
 static struct rig_lookups lookups;
+static unsigned stats;
+static atomic_bool lacks_watches;
 static char logged[512];
 static unsigned logged_n;
 
@@ -29,6 +34,10 @@ int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
                        struct addrinfo **ret);
 void __wrap_glbp_log(int severity, const char *mnemonic, const char *format, ...);
+int __real_stat(const char *path, struct stat *st);
+int __wrap_stat(const char *path, struct stat *st);
+int __real_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll, uv_os_sock_t fd);
+int __wrap_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll, uv_os_sock_t fd);
 
 static int numeric(const char *text, struct addrinfo **ret)
 {
@@ -99,6 +108,40 @@ void rig_unhang(void)
     is_unhung = true;
     pthread_cond_broadcast(&unhung);
     pthread_mutex_unlock(&mutex);
+}
+
+int __wrap_stat(const char *path, struct stat *st)
+{
+    if (strcmp(path, RIG_HANGING_PATH) != 0)
+        return __real_stat(path, st);
+    pthread_mutex_lock(&mutex);
+    stats++;
+    while (!is_unhung)
+        pthread_cond_wait(&unhung, &mutex);
+    stats--;
+    pthread_mutex_unlock(&mutex);
+    errno = ENOENT;
+    return -1;
+}
+
+unsigned rig_stats(void)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&mutex);
+    n = stats;
+    pthread_mutex_unlock(&mutex);
+    return n;
+}
+
+int __wrap_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll, uv_os_sock_t fd)
+{
+    return lacks_watches ? UV_ENOMEM : __real_uv_poll_init_socket(loop, poll, fd);
+}
+
+void rig_lack_watches(bool lack)
+{
+    lacks_watches = lack;
 }
 
 void __wrap_glbp_log(int severity, const char *mnemonic, const char *format, ...)
@@ -245,7 +288,7 @@ void rig_close(void)
     uv_run(&rig.loop, UV_RUN_DEFAULT);
     ck_assert_int_eq(uv_loop_close(&rig.loop), 0);
     rig_unhang(); /* threads that were left behind end, and free what they hold */
-    while (rig_lookups().running > 0)
+    while (rig_lookups().running + rig_stats() > 0)
         uv_sleep(1);
 }
 

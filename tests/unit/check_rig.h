@@ -93,6 +93,13 @@ struct rig_lookups {
 struct rig_lookups rig_lookups(void);
 void rig_unhang(void);
 
+/* A stat() of this path hangs until rig_unhang(), then says that nothing is there. */
+#define RIG_HANGING_PATH "/hanging"
+unsigned rig_stats(void); /* how many do */
+
+/* While set, the loop can watch no descriptor of a request: no memory. */
+void rig_lack_watches(bool lack);
+
 unsigned rig_descriptors(void); /* open ones of this process */
 
 Suite *check_http_suite(void);
@@ -101,6 +108,7 @@ Suite *check_reload_suite(void);
 Suite *check_probe_suite(void);
 Suite *check_names_suite(void);
 Suite *check_tls_suite(void);
+Suite *check_worker_suite(void);
 Suite *net_suite(void);
 Suite *net_unicast_suite(void);
 Suite *net_link_suite(void);

@@ -14,6 +14,7 @@ int main(void)
     srunner_add_suite(runner, check_probe_suite());
     srunner_add_suite(runner, check_names_suite());
     srunner_add_suite(runner, check_tls_suite());
+    srunner_add_suite(runner, check_worker_suite());
     srunner_add_suite(runner, net_suite());
     srunner_add_suite(runner, net_unicast_suite());
     srunner_add_suite(runner, net_link_suite());
