@@ -182,7 +182,7 @@ static void on_limit(uv_timer_t *timer)
     char text[64];
 
     /* A file system that hangs says neither that the file is there nor that it is not. */
-    if (check->stat != NULL) {
+    if (check->config->kind == GLBP_CHECK_FILE) {
         check->stat_late = true;
         take(check, RESULT_NONE, "no result: the file system does not answer");
         return;
@@ -222,15 +222,28 @@ struct glbp_check *glbp_check_new(struct glbp_web *web, struct glbp_jobs *jobs,
     return check;
 }
 
+/* Nothing comes of the run under way any more; a thread that hangs in stat() is left behind. */
+static void drop_run(struct glbp_check *check)
+{
+    glbp_request_cancel(check->request);
+    check->request = NULL;
+    if (check->stat != NULL)
+        check->stat->check = NULL;
+    check->stat = NULL;
+    check->stat_late = false;
+}
+
 void glbp_check_configure(struct glbp_check *check, struct glbp_check_config *config, void *ctx)
 {
-    bool running = check->request != NULL || (check->stat != NULL && !check->stat_late);
-
+    if (!glbp_plan_asks_same(check->config, config)) {
+        drop_run(check);
+        check->judge.streak = 0;
+        check->use_get = false; /* the url may lead to another server now */
+    }
     glbp_plan_free_check(check->config);
     check->config = config;
     check->ctx = ctx;
-    check->use_get = false; /* the url may lead to another server now */
-    if (!running)
+    if (check->request == NULL && (check->stat == NULL || check->stat_late))
         plan_next(check);
 }
 
@@ -244,8 +257,6 @@ static void on_closed(uv_handle_t *handle)
 
 void glbp_check_free(struct glbp_check *check)
 {
-    glbp_request_cancel(check->request);
-    if (check->stat != NULL)
-        check->stat->check = NULL;
+    drop_run(check);
     uv_close((uv_handle_t *)&check->timer, on_closed);
 }

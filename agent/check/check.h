@@ -26,8 +26,8 @@ struct glbp_check {
     uint32_t latency_us; /* smoothed over the good runs; 0: none yet */
     bool use_get;        /* HEAD was answered by 405 or 501 */
     uint64_t begun_ms;
-    struct glbp_request *request; /* the run under way, http and tcp */
-    struct glbp_stat_job *stat;   /* the same for a file */
+    struct glbp_request *request; /* the run under way, http and tcp; NULL for a file */
+    struct glbp_stat_job *stat;   /* the same for a file; NULL for http and tcp */
     bool stat_late;               /* it timed out, but has not come back */
 };
 
@@ -36,7 +36,8 @@ struct glbp_check *glbp_check_new(struct glbp_web *web, struct glbp_jobs *jobs,
                                   struct glbp_check_config *config, glbp_check_cb on_run,
                                   void *ctx);
 
-/* Another config, taken over; verdict and counters stay. A run under way ends by the old one. */
+/* Another config, taken over; the verdict stays until results speak against it. If a run by it asks
+ * something else than before, what was learnt goes: the run under way and the row of results. */
 void glbp_check_configure(struct glbp_check *check, struct glbp_check_config *config, void *ctx);
 
 /* Stops it; the memory goes when the loop has run the close callback. */

@@ -29,6 +29,37 @@ static bool copy_list(char ***ret, size_t *ret_n, char *const *list, size_t n)
     return true;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool same_headers(const struct glbp_check_config *a, const struct glbp_check_config *b)
+{
+    if (a->headers_n != b->headers_n)
+        return false;
+    for (size_t i = 0; i < a->headers_n; i++) {
+        if (strcmp(a->headers[i], b->headers[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool same_statuses(const struct glbp_check_config *a, const struct glbp_check_config *b)
+{
+    size_t bytes = a->expect_n * sizeof *a->expect;
+
+    return a->expect_n == b->expect_n && (bytes == 0 || memcmp(a->expect, b->expect, bytes) == 0);
+}
+
+bool glbp_plan_asks_same(const struct glbp_check_config *a, const struct glbp_check_config *b)
+{
+    return a->kind == b->kind && a->method == b->method && a->timeout_ms == b->timeout_ms &&
+           a->verify == b->verify && same_text(a->target, b->target) &&
+           same_text(a->body, b->body) && same_text(a->unix_path, b->unix_path) &&
+           same_text(a->ca, b->ca) && same_headers(a, b) && same_statuses(a, b);
+}
+
 void glbp_plan_free_check(struct glbp_check_config *check)
 {
     if (check == NULL)

@@ -23,6 +23,10 @@ int glbp_plan_new(const struct glbp_config *config, struct glbp_plan **ret);
 /* NULL is allowed. */
 void glbp_plan_free(struct glbp_plan *plan);
 
+/* Whether a run of one check is as good as a run of the other: what it asks, of whom, how long it
+ * waits and what it takes for a success. When to run and what follows may differ. */
+bool glbp_plan_asks_same(const struct glbp_check_config *a, const struct glbp_check_config *b);
+
 /* The copy of one check. NULL is allowed. */
 void glbp_plan_free_check(struct glbp_check_config *check);
 

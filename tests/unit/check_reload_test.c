@@ -164,6 +164,98 @@ START_TEST(a_check_that_is_down_is_renamed)
 }
 END_TEST
 
+START_TEST(another_url_keeps_the_verdict_until_it_has_its_own)
+{
+    struct server second;
+    struct glbp_check_config *check;
+
+    rig_add_http(0, "health", server.port);
+    rig_start();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_UP));
+    rig.check_configs[0][0].fast_interval_ms = 60000; /* one failure, and no more */
+    reload();
+    server.head = SERVER_503;
+    rig_until(9000, strncmp(rig_check("health")->text, "503", 3) == 0);
+
+    server_open(&second, &rig.loop);
+    second.head = SERVER_503;
+    check = only("health", GLBP_CHECK_HTTP, rig_url(second.port, "/health"));
+    check->fall = 3;
+    reload();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_DOWN));
+    ck_assert_uint_ge(second.heads, 3); /* the old one's failure was not the new one's */
+    server_close(&second);
+}
+END_TEST
+
+/* A run that asks what nobody wants to know any more. */
+START_TEST(a_run_under_way_goes_with_its_question)
+{
+    server.head = NULL;
+    rig_add_http(0, "x", server.port)->timeout_ms = 60000;
+    rig_start();
+    rig_until(9000, server.requests == 1);
+    only("x", GLBP_CHECK_FILE, "/nowhere/at/all");
+    reload();
+    rig_until(9000, rig_is("x", GLBP_VERDICT_UP));
+    ck_assert_str_eq(rig_check("x")->text, "absent");
+    rig_until(9000, server.open == 0);
+}
+END_TEST
+
+START_TEST(a_run_under_way_survives_other_decrements)
+{
+    server.delay_ms = 300;
+    rig_add_http(0, "health", server.port)->interval_ms = 60000;
+    rig.check_configs[0][0].fast_interval_ms = 60000;
+    rig_start();
+    rig_until(9000, server.requests == 1);
+    rig.check_configs[0][0].decrement = 25;
+    reload();
+    rig_until(9000, rig_runs("health") == 1);
+    ck_assert_uint_eq(server.requests, 1);
+}
+END_TEST
+
+/* The stat() hangs: in time still, and beyond its time-out. */
+START_TEST(a_file_system_that_hangs_does_not_follow_to_a_url)
+{
+    rig_add(0, "x", GLBP_CHECK_FILE, RIG_HANGING_PATH)->timeout_ms = _i == 0 ? 60000 : 100;
+    rig_start();
+    rig_until(9000, rig_stats() == 1);
+    if (_i == 1)
+        rig_until(9000, strstr(rig_check("x")->text, "file system does not answer") != NULL);
+    server.head = NULL;
+    only("x", GLBP_CHECK_HTTP, rig_url(server.port, ""))->timeout_ms = 100;
+    reload();
+    rig_until(9000, rig_is("x", GLBP_VERDICT_DOWN));
+    ck_assert_str_eq(rig_check("x")->text, "silent for 100 ms");
+    rig_until(9000, server.connections >= 8 && server.open <= 1);
+    server.head = SERVER_OK_HEAD;
+    rig_until(9000, rig_is("x", GLBP_VERDICT_UP));
+    rig_unhang();
+    rig_until(9000, rig_stats() == 0);
+    rig_run(100);
+    ck_assert_int_eq(strncmp(rig_check("x")->text, "200 in ", 7), 0);
+}
+END_TEST
+
+START_TEST(one_thread_hangs_for_a_file_however_often_it_is_reloaded)
+{
+    rig_add(0, "x", GLBP_CHECK_FILE, RIG_HANGING_PATH)->timeout_ms = 50;
+    rig_start();
+    for (uint32_t i = 0; i < 20; i++) {
+        rig.check_configs[0][0].decrement = i;
+        reload();
+        rig_run(20);
+    }
+    rig_until(9000, rig_runs("x") >= 3);
+    ck_assert_uint_eq(rig_stats(), 1);
+    rig_unhang();
+    rig_until(9000, rig_is("x", GLBP_VERDICT_UP));
+}
+END_TEST
+
 START_TEST(a_silent_bff_is_found_in_a_storm_of_reloads)
 {
     rig_add_http(0, "health", server.port)->timeout_ms = 200;
@@ -204,6 +296,11 @@ Suite *check_reload_suite(void)
     tcase_add_test(tcase, a_check_that_joins_a_group_without_any_withholds_nothing);
     tcase_add_test(tcase, a_reload_before_the_first_verdicts_still_waits_for_them);
     tcase_add_test(tcase, a_check_that_is_down_is_renamed);
+    tcase_add_test(tcase, another_url_keeps_the_verdict_until_it_has_its_own);
+    tcase_add_test(tcase, a_run_under_way_goes_with_its_question);
+    tcase_add_test(tcase, a_run_under_way_survives_other_decrements);
+    tcase_add_loop_test(tcase, a_file_system_that_hangs_does_not_follow_to_a_url, 0, 2);
+    tcase_add_test(tcase, one_thread_hangs_for_a_file_however_often_it_is_reloaded);
     tcase_add_test(tcase, a_silent_bff_is_found_in_a_storm_of_reloads);
     tcase_add_test(tcase, a_stop_in_the_middle_of_everything);
     suite_add_tcase(suite, tcase);
