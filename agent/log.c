@@ -42,7 +42,8 @@ static struct {
     bool running, stopping, ended;
     bool stuck; /* the writer hung when it was to end: it still has the thread */
     size_t head, n;
-    uint64_t dropped; /* since it was last said */
+    uint64_t dropped; /* since the start */
+    uint64_t told;    /* of those, in lines of the log */
     struct line *queue[QUEUE_MAX];
 } sink = {.level = 6, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -122,8 +123,8 @@ static void write_next(void)
         sink.head = (sink.head + 1) % QUEUE_MAX;
         sink.n--;
     } else {
-        dropped = sink.dropped;
-        sink.dropped = 0;
+        dropped = sink.dropped - sink.told;
+        sink.told = sink.dropped;
     }
     pthread_mutex_unlock(&sink.lock);
     if (dropped > 0)
@@ -141,7 +142,7 @@ static void *writer(void *arg)
     (void)arg;
     pthread_mutex_lock(&sink.lock);
     for (;;) {
-        if (sink.n > 0 || sink.dropped > 0)
+        if (sink.n > 0 || sink.dropped > sink.told)
             write_next();
         else if (sink.stopping)
             break;
@@ -211,6 +212,16 @@ int glbp_log_start(int level, bool json)
     }
     pthread_mutex_unlock(&sink.lock);
     return rv;
+}
+
+uint64_t glbp_log_dropped(void)
+{
+    uint64_t dropped;
+
+    pthread_mutex_lock(&sink.lock);
+    dropped = sink.dropped;
+    pthread_mutex_unlock(&sink.lock);
+    return dropped;
 }
 
 void glbp_log_set(int level, bool json)

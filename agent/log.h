@@ -15,6 +15,9 @@ void glbp_log_set(int level, bool json);
 /* Writes what is queued (at most 1 s), then ends the thread. */
 void glbp_log_stop(void);
 
+/* Lines lost since the start, to a stderr that did not take them or for want of memory. */
+uint64_t glbp_log_dropped(void);
+
 /* One line: "TIME %GLBP-<severity>-<mnemonic>: <text>". Non-printing bytes of the text are escaped.
  */
 void glbp_log(int severity, const char *mnemonic, const char *format, ...)

@@ -175,5 +175,10 @@ void glbp_agent_view(struct glbp_agent *agent, struct glbp_view *ret)
     glbp_net_counters(agent->net, &net);
     ret->counters = agent->counters;
     ret->counters.send_errors += net.send_errors;
+    ret->counters.log_dropped = glbp_log_dropped();
+    struct glbp_state_status kept;
+    glbp_state_status(agent->state, &kept);
+    ret->counters.state_writes = kept.writes;
+    ret->counters.state_failures = kept.failures;
     glbp_http_counters(agent->http, &ret->http);
 }

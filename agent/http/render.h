@@ -46,9 +46,10 @@ struct glbp_agent_counters {
     uint64_t send_errors;
     uint64_t rejected[GLBP_REJECT_COUNT_]; /* by the agent: length … bad_mac, group, source */
     uint64_t reloads, reload_errors;
-    uint64_t log_dropped;
-    uint64_t loop_late_ms_max; /* longest delay of a timer */
-    uint64_t callback_us_max;  /* most CPU time that one callback took of the loop */
+    uint64_t log_dropped;                  /* lines */
+    uint64_t state_writes, state_failures; /* of the state file */
+    uint64_t loop_late_ms_max;             /* longest delay of a timer */
+    uint64_t callback_us_max;              /* most CPU time that one callback took of the loop */
 };
 
 /* Everything that `show glbp` shows. All pointers are borrowed for the call. */

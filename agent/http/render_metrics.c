@@ -300,6 +300,10 @@ static void put_agent(FILE *out, const struct glbp_view *view)
               counters->reload_errors);
     put_plain(out, "glbp_log_dropped_total", "counter", "Log lines lost to a blocked log.",
               counters->log_dropped);
+    put_plain(out, "glbp_state_writes_total", "counter", "Times that the state file was written.",
+              counters->state_writes);
+    put_plain(out, "glbp_state_failures_total", "counter",
+              "Times that the state file could not be written.", counters->state_failures);
     put_plain(out, "glbp_warnings", "gauge", "Lasting warnings, see /status.", view->warnings_n);
     put_head(out, "glbp_loop_late_max_seconds", "gauge", "Longest delay of a timer.");
     fputs("glbp_loop_late_max_seconds", out);

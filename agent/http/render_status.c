@@ -267,6 +267,8 @@ static json_t *render_counters(const struct glbp_view *view)
     glbp_fields_uint(&fields, "reloads", counters->reloads);
     glbp_fields_uint(&fields, "reload_errors", counters->reload_errors);
     glbp_fields_uint(&fields, "log_dropped", counters->log_dropped);
+    glbp_fields_uint(&fields, "state_writes", counters->state_writes);
+    glbp_fields_uint(&fields, "state_failures", counters->state_failures);
     glbp_fields_uint(&fields, "loop_late_ms_max", counters->loop_late_ms_max);
     glbp_fields_uint(&fields, "callback_us_max", counters->callback_us_max);
     return glbp_fields_done(&fields);

@@ -300,6 +300,7 @@ START_TEST(r33_blocked_pipe)
     ck_assert_ptr_nonnull(strstr(text, " lines were dropped"));
     dropped = strtoul(strstr(strstr(text, "GLBP-4-LOG: "), ": ") + 2, NULL, 10);
     ck_assert_uint_eq(count(text, "-POOL: line ") + dropped, 20000);
+    ck_assert_uint_eq(glbp_log_dropped(), dropped);
     free(text);
 }
 END_TEST
