@@ -180,6 +180,7 @@ static void on_limit(uv_timer_t *timer)
 {
     struct glbp_check *check = timer->data;
     char text[64];
+    bool lack;
 
     /* A file system that hangs says neither that the file is there nor that it is not. */
     if (check->config->kind == GLBP_CHECK_FILE) {
@@ -187,8 +188,13 @@ static void on_limit(uv_timer_t *timer)
         take(check, RESULT_NONE, "no result: the file system does not answer");
         return;
     }
+    lack = glbp_request_lacks(check->request);
     glbp_request_cancel(check->request);
     check->request = NULL;
+    if (lack) {
+        take(check, RESULT_NONE, "no result: memory is short here");
+        return;
+    }
     snprintf(text, sizeof text, "silent for %u ms", (unsigned)check->config->timeout_ms);
     take(check, RESULT_BAD, text);
 }

@@ -111,10 +111,16 @@ static void on_timer(uv_timer_t *timer)
 {
     struct glbp_prober_probe *probe = timer->data;
 
-    if (glbp_clock_mono_ms() - probe->begun_ms >= probe->timeout_ms)
-        conclude(probe, GLBP_PROBE_FAILED);
-    else
+    if (glbp_clock_mono_ms() - probe->begun_ms < probe->timeout_ms) {
         begin_one(probe);
+        return;
+    }
+    for (unsigned i = 0; i < probe->begun; i++) {
+        const struct glbp_request *request = probe->attempts[i].request;
+
+        probe->lack = probe->lack || (request != NULL && glbp_request_lacks(request));
+    }
+    conclude(probe, GLBP_PROBE_FAILED);
 }
 
 void glbp_prober_init(struct glbp_prober *prober, struct glbp_web *web, glbp_probe_cb on_result,

@@ -362,6 +362,11 @@ err:
     return rv;
 }
 
+bool glbp_request_lacks(const struct glbp_request *request)
+{
+    return request->lack;
+}
+
 void glbp_request_cancel(struct glbp_request *request)
 {
     request_free(request);

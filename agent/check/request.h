@@ -54,6 +54,9 @@ void glbp_request_setup(struct glbp_web *web);
 int glbp_request_start(struct glbp_web *web, const struct glbp_request_spec *spec,
                        glbp_request_cb on_done, void *ctx, struct glbp_request **ret);
 
+/* Whether it waits for a lack here and not for the other: then its silence says nothing. */
+bool glbp_request_lacks(const struct glbp_request *request);
+
 /* on_done is not called. NULL is allowed. */
 void glbp_request_cancel(struct glbp_request *request);
 

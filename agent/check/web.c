@@ -85,8 +85,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
     }
     if (poll == NULL)
         poll = watch(web, fd);
-    /* An error returned here would end every transfer of the handle, not only this one, which now
-     * sees its time-out. */
+    /* An error returned here would end every transfer of the handle; this one waits for whoever
+     * set its time-out, who asks glbp_request_lacks(). */
     if (poll == NULL) {
         web->on_lack(easy);
         return 0;

@@ -15,11 +15,11 @@ struct glbp_web {
     uv_timer_t timer;
     /* A transfer ended; `easy` is out of the multi handle, and whoever gets it frees it. */
     void (*on_done)(CURL *easy, CURLcode code);
-    /* The loop cannot watch a descriptor of this transfer (memory). */
+    /* The loop cannot watch a descriptor of this transfer (memory), which goes on in silence. */
     void (*on_lack)(CURL *easy);
 };
 
-/* Returns 0 or UV_ENOMEM. on_done and on_lack are set by glbp_requests_init(). */
+/* Returns 0 or UV_ENOMEM. on_done and on_lack are set by glbp_request_setup(). */
 int glbp_web_init(struct glbp_web *web, uv_loop_t *loop, struct glbp_names *names);
 
 /* All transfers must be out. The storage may go when the loop has run the close callbacks. */

@@ -212,6 +212,33 @@ START_TEST(a_lack_of_descriptors_flips_nothing)
 }
 END_TEST
 
+START_TEST(a_request_that_cannot_be_watched_flips_nothing)
+{
+    struct server server;
+    unsigned runs;
+
+    server_open(&server, &rig.loop);
+    server.head = SERVER_OK_HEAD;
+    rig_add_http(0, "health", server.port)->timeout_ms = 100;
+    rig_start();
+    rig_until(9000, rig_is("health", GLBP_VERDICT_UP));
+    rig_lack_watches(true);
+    rig_until(9000, strncmp(rig_check("health")->text, "no result", 9) == 0);
+    runs = rig_runs("health");
+    rig_until(9000, rig_runs("health") >= runs + 5);
+    ck_assert(rig_is("health", GLBP_VERDICT_UP));
+    ck_assert_uint_eq(rig_check("health")->changes, 0);
+    rig_probe("bff-2", rig_url(server.port, ""), 300);
+    rig_until(9000, rig.probes_n == 1);
+    ck_assert_int_eq(rig.probes[0].result, GLBP_PROBE_NONE);
+
+    rig_lack_watches(false);
+    server.head = NULL; /* the same silence, and now it is the server's */
+    rig_until(9000, rig_is("health", GLBP_VERDICT_DOWN));
+    server_close(&server);
+}
+END_TEST
+
 START_TEST(rise_and_fall)
 {
     struct glbp_judge judge = {0};
@@ -269,6 +296,7 @@ Suite *check_kinds_suite(void)
     tcase_add_test(kinds, huge_decrements_do_not_wrap);
     tcase_add_test(kinds, no_checks_are_healthy_at_once);
     tcase_add_test(kinds, a_lack_of_descriptors_flips_nothing);
+    tcase_add_test(kinds, a_request_that_cannot_be_watched_flips_nothing);
     suite_add_tcase(suite, kinds);
     tcase_add_test(judge, rise_and_fall);
     tcase_add_test(judge, r57_an_alternating_bff_changes_nothing);
