@@ -130,6 +130,8 @@ int glbp_agent_keychain(const char *cluster, const struct glbp_config *config,
 void glbp_agent_keychain_free(struct glbp_keychain *keychain);
 /* Fills what the config file does not say of a group: whether claims prefer a signature. */
 void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_config *core);
+/* Groups and checks take agent->config, which is another one or says another own address. */
+void glbp_agent_configure(struct glbp_agent *agent);
 /* Begins a reload; while one is under way, all that are asked for are one more after it. token: of
  * the request to answer; 0 a signal. Returns false without memory, or if nobody more can wait. */
 bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token);

@@ -66,30 +66,33 @@ static void read_file(uv_work_t *work)
 
 /* ---- on the loop ---- */
 
-static void apply_to_group(struct glbp_agent *agent, struct glbp_agent_group *group,
-                           const struct glbp_group_section *section)
+static void configure_group(struct glbp_agent *agent, struct glbp_agent_group *group,
+                            const struct glbp_group_section *section)
 {
     struct glbp_group_config core = section->core;
-    if (section->url_default) /* of the own address, which on_link() knows better */
-        memcpy(core.url, glbp_group_config(group->group)->url, sizeof(core.url));
+    struct glbp_input input = {.kind = GLBP_IN_CONFIG};
     glbp_agent_complete(agent->config, &core);
     group->section = section;
-    struct glbp_input input = {.kind = GLBP_IN_CONFIG};
     input.as.config = &core;
     (void)glbp_agent_step(agent, group, &input);
+}
+
+void glbp_agent_configure(struct glbp_agent *agent)
+{
+    for (size_t i = 0; i < agent->groups_n; i++)
+        configure_group(agent, &agent->groups[i], &agent->config->groups[i]);
+    if (!glbp_agent_tracks_renew(agent))
+        glbp_log(4, "TRACK", "no memory to show the results of new checks");
+    if (glbp_checks_reload(agent->checks, agent->config) != 0)
+        glbp_log(4, "TRACK", "no memory to apply changed checks: the old ones go on");
 }
 
 static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
 {
     struct glbp_config *before = agent->config;
     agent->config = config;
-    for (size_t i = 0; i < agent->groups_n; i++)
-        apply_to_group(agent, &agent->groups[i], &config->groups[i]);
-    if (!glbp_agent_tracks_renew(agent))
-        glbp_log(4, "TRACK", "no memory to show the results of new checks");
     glbp_net_reload(agent->net, config);
-    if (glbp_checks_reload(agent->checks, config) != 0)
-        glbp_log(4, "TRACK", "no memory to apply changed checks: the old ones go on");
+    glbp_agent_configure(agent);
     if (glbp_http_reconfigure(agent->http, config) != 0)
         glbp_log(4, "HTTP", "no memory to apply changed limits: the old ones stay");
     glbp_log_set(config->log_level, config->log_json);

@@ -1,8 +1,9 @@
 /* gateway.json (http.md section 3), read, checked and filled with defaults.
  *
  * One table in keys.c gives every key its name, type, range, default and help; the parser, README's
- * table and the man page are made from it. All strings are owned by the config; a config is
- * immutable once parsed and may be read by any thread until it is freed. */
+ * table and the man page are made from it. All strings are owned by the config. Once parsed it is
+ * changed by glbp_ownaddr_apply() and glbp_config_keep_running() alone, on the protocol thread;
+ * what other threads need of it they copy. */
 #ifndef GLBP_CONFIG_H
 #define GLBP_CONFIG_H
 
@@ -36,7 +37,8 @@ struct glbp_check_config {
 
 struct glbp_group_section {
     struct glbp_group_config core;
-    bool url_default; /* core.url was made from the own address, not given */
+    bool url_default;   /* core.url was made from the own address, not given */
+    bool check_default; /* the one check was made from core.url, not given; see ownaddr.h */
     uint32_t witness_timeout_ms;
     size_t checks_n;
     struct glbp_check_config *checks;
@@ -69,6 +71,7 @@ struct glbp_config {
     bool log_json;
 
     struct glbp_transport_config transport;
+    struct glbp_addr own; /* the own address: what is made from it, see ownaddr.h */
 
     struct {
         enum glbp_auth_mode mode;

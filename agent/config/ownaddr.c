@@ -1,14 +1,18 @@
-/* Guessing the own address without asking anybody: the kernel knows which source it would take. */
+/* The own address is found without asking anybody: the kernel knows which source it would take. */
 #include "agent/config/ownaddr.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/config/values.h"
 #include "agent/net/addr.h"
+
+#define BFF_PORT   3000
+#define CHECK_PATH "health"
 
 /* The source address that the kernel would take towards `to`: connecting a UDP socket asks the
  * routing table, and sends nothing. */
@@ -116,4 +120,52 @@ bool glbp_ownaddr_find(const struct glbp_config *config, struct glbp_addr *ret)
         config->transport.advertise_set && advertise->port != 0 ? advertise->port : listen->port;
     *ret = addr;
     return found;
+}
+
+/* IPv6 in brackets. */
+static void make_url(const struct glbp_addr *own, char ret[GLBP_URL_SIZE])
+{
+    char text[GLBP_ADDR_TEXT_SIZE];
+    bool bare = glbp_addr_is_v4(own);
+
+    glbp_addr_text(own, text);
+    snprintf(ret, GLBP_URL_SIZE, "http://%s%s%s:%d", bare ? "" : "[", text, bare ? "" : "]",
+             BFF_PORT);
+}
+
+static void make_target(const char *url, char ret[GLBP_DEFAULT_TARGET_SIZE])
+{
+    size_t len = strlen(url);
+
+    snprintf(ret, GLBP_DEFAULT_TARGET_SIZE, "%s%s" CHECK_PATH, url,
+             len > 0 && url[len - 1] == '/' ? "" : "/");
+}
+
+static bool replace(char *text, const char *by)
+{
+    bool same = strcmp(text, by) == 0;
+
+    memcpy(text, by, strlen(by) + 1);
+    return !same;
+}
+
+bool glbp_ownaddr_apply(struct glbp_config *config, const struct glbp_addr *own)
+{
+    char url[GLBP_URL_SIZE];
+    char target[GLBP_DEFAULT_TARGET_SIZE];
+    bool changed = false;
+
+    config->own = *own;
+    make_url(own, url);
+    for (size_t i = 0; i < config->groups_n; i++) {
+        struct glbp_group_section *group = &config->groups[i];
+
+        if (group->url_default)
+            changed |= replace(group->core.url, url);
+        if (!group->check_default)
+            continue;
+        make_target(group->core.url, target);
+        changed |= replace(group->checks[0].target, target);
+    }
+    return changed;
 }

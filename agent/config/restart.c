@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/config/draft.h"
+#include "agent/config/ownaddr.h"
 #include "proto/err.h"
 
 struct diff {
@@ -182,5 +183,6 @@ int glbp_config_keep_running(struct glbp_config *running, struct glbp_config *ne
     next->http.limits.streams = running->http.limits.streams;
     next->http.limits.polls = running->http.limits.polls;
     next->http.limits.header_bytes = running->http.limits.header_bytes;
+    glbp_ownaddr_apply(next, &running->own);
     return 0;
 }

@@ -9,7 +9,7 @@
 /* All of them, in order. */
 void glbp_rules(struct glbp_draft *draft, struct glbp_mistakes *mistakes);
 
-/* Addresses and peers; before the groups, whose default url is made from the own address. */
+/* Addresses and peers; before the groups, whose defaults are made from the own address. */
 void glbp_rules_transport(struct glbp_draft *draft, struct glbp_mistakes *mistakes);
 
 /* The key chain: windows and key files. */
@@ -21,7 +21,7 @@ void glbp_rules_http(struct glbp_draft *draft, struct glbp_mistakes *mistakes);
 /* Names, timers, weighting, urls; makes config->groups. */
 void glbp_rules_groups(struct glbp_draft *draft, struct glbp_mistakes *mistakes);
 
-/* The checks of one group, once its url and weighting are settled; makes section->checks.
+/* The checks of one group, once its weighting is settled; makes section->checks.
  *   path  of the group */
 void glbp_rules_checks(struct glbp_group_draft *group, const struct glbp_path *path,
                        struct glbp_mistakes *mistakes);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/config/ownaddr.h"
 #include "agent/config/rules.h"
 #include "agent/config/values.h"
 
@@ -73,8 +74,8 @@ static void settle_url(struct glbp_check_draft *draft, const struct glbp_path *p
 }
 
 /* Says which kind it is, and moves the target. */
-static void settle_target(struct glbp_check_draft *draft, const char *group_url,
-                          const struct glbp_path *path, struct glbp_mistakes *mistakes)
+static void settle_target(struct glbp_check_draft *draft, const struct glbp_path *path,
+                          struct glbp_mistakes *mistakes)
 {
     struct glbp_check_config *check = &draft->check;
 
@@ -88,14 +89,9 @@ static void settle_target(struct glbp_check_draft *draft, const char *group_url,
     } else if (draft->url != NULL) {
         settle_url(draft, path, mistakes);
         check->target = glbp_rules_copy(mistakes, draft->url);
-    } else if (draft->json == NULL) { /* no checks given: the default one */
-        size_t len = strlen(group_url);
-
-        if (asprintf(&check->target, "%s%shealth", group_url,
-                     len > 0 && group_url[len - 1] == '/' ? "" : "/") < 0) {
-            check->target = NULL;
-            mistakes->no_memory = true;
-        }
+    } else if (draft->json == NULL) { /* no checks given: the default one, see ownaddr.h */
+        check->target = calloc(1, GLBP_DEFAULT_TARGET_SIZE);
+        mistakes->no_memory |= check->target == NULL;
     } else if (!given(draft, "url") && !given(draft, "exec")) {
         glbp_mistake(mistakes, path, "has no \"url\" and no \"file\": say what to check");
     }
@@ -191,7 +187,7 @@ static void settle_check(struct glbp_group_draft *group, size_t i, const struct 
     struct glbp_check_draft *draft = &drafts[i];
 
     settle_name(drafts, i, path, mistakes);
-    settle_target(draft, group->section.core.url, path, mistakes);
+    settle_target(draft, path, mistakes);
     if (draft->check.target != NULL)
         check_keys(draft, path, mistakes);
     settle_times(draft, path, mistakes);
@@ -217,6 +213,8 @@ void glbp_rules_checks(struct glbp_group_draft *group, const struct glbp_path *p
         return;
     }
     section->checks_n = group->checks.n;
+    section->check_default =
+        section->checks_n == 1 && drafts[0].json == NULL && drafts[0].check.target != NULL;
     for (size_t i = 0; i < group->checks.n; i++) {
         section->checks[i] = drafts[i].check;
         drafts[i].check = (struct glbp_check_config){0};

@@ -7,9 +7,6 @@
 #include "agent/config/ownaddr.h"
 #include "agent/config/rules.h"
 #include "agent/config/values.h"
-#include "agent/net/addr.h"
-
-#define BFF_PORT 3000
 
 /* True if both values are as they were meant, so that they may be compared. */
 static bool both_good(const struct glbp_mistakes *mistakes, const struct glbp_path *section,
@@ -112,39 +109,24 @@ static void settle_weighting(struct glbp_group_draft *group, struct glbp_mistake
     core->latency_target_us = 1000 * group->latency_target_ms;
 }
 
-/* http://OWN-ADDRESS:3000, IPv6 in brackets. */
-static void default_url(const struct glbp_config *config, char ret[GLBP_URL_SIZE])
+static void take_url(struct glbp_group_draft *group)
 {
-    char text[GLBP_ADDR_TEXT_SIZE];
-    struct glbp_addr own;
-    bool bare;
-
-    glbp_ownaddr_find(config, &own);
-    glbp_addr_text(&own, text);
-    bare = glbp_addr_is_v4(&own);
-    snprintf(ret, GLBP_URL_SIZE, "http://%s%s%s:%d", bare ? "" : "[", text, bare ? "" : "]",
-             BFF_PORT);
+    group->section.url_default = glbp_draft_given(group->json, NULL, "url") == NULL;
+    if (group->url != NULL)
+        memcpy(group->section.core.url, group->url, strlen(group->url) + 1);
 }
 
 /* The others hold every url against the same url_allow (protocol.md section 7): one that fails here
  * would be refused there, and this node served by nobody. */
-static void settle_url(struct glbp_draft *draft, struct glbp_group_draft *group,
-                       struct glbp_mistakes *mistakes, const struct glbp_path *path)
+static void check_url(const struct glbp_group_section *section, struct glbp_mistakes *mistakes,
+                      const struct glbp_path *path)
 {
-    struct glbp_group_config *core = &group->section.core;
-    bool given = glbp_draft_given(group->json, NULL, "url") != NULL;
+    const struct glbp_group_config *core = &section->core;
 
-    group->section.url_default = !given;
-    if (group->url != NULL)
-        memcpy(core->url, group->url, strlen(group->url) + 1);
-    else if (!given)
-        default_url(draft->config, core->url);
-    else
-        return;
-    if (!glbp_url_allowed(core, core->url))
+    if (core->url[0] != '\0' && !glbp_url_allowed(core, core->url))
         glbp_mistake_text(mistakes, GLBP_AT(path, "url"), core->url,
-                          "%sis not in url_allow: the others %s", given ? "" : "(the default) ",
-                          "would refuse it");
+                          "%sis not in url_allow: the others would refuse it",
+                          section->url_default ? "(the default) " : "");
 }
 
 /* Where browsers reach this group's pool at this agent (protocol.md section 3, key 23). */
@@ -203,7 +185,7 @@ static void settle_group(struct glbp_draft *draft, size_t i, struct glbp_mistake
     /* A broken rule may be the one that would allow the url. */
     if (!draft->url_allow_broken)
         settle_url_allow(draft, &group->section.core);
-    settle_url(draft, group, mistakes, path);
+    take_url(group);
     settle_agent_url(draft, &group->section.core, mistakes);
     glbp_rules_checks(group, path, mistakes);
 }
@@ -212,6 +194,7 @@ void glbp_rules_groups(struct glbp_draft *draft, struct glbp_mistakes *mistakes)
 {
     struct glbp_group_draft *groups = draft->groups.items;
     struct glbp_config *config = draft->config;
+    struct glbp_addr own;
     size_t before = mistakes->n;
 
     check_url_allow(draft, mistakes);
@@ -231,4 +214,8 @@ void glbp_rules_groups(struct glbp_draft *draft, struct glbp_mistakes *mistakes)
         groups[i].section.checks = NULL;
         groups[i].section.checks_n = 0;
     }
+    glbp_ownaddr_find(config, &own);
+    glbp_ownaddr_apply(config, &own);
+    for (size_t i = 0; i < config->groups_n; i++)
+        check_url(&config->groups[i], mistakes, GLBP_AT_INDEX(GLBP_AT(NULL, "groups"), i));
 }

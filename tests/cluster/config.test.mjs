@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Cluster, GLBPD } from './lib/cluster.mjs';
+import { ip4 } from './lib/net.mjs';
 import { converged, moves, takeovers } from './lib/predicates.mjs';
 import { clusterTest } from './lib/testing.mjs';
 import { now, sleep } from './lib/sh.mjs';
@@ -12,6 +13,8 @@ import { now, sleep } from './lib/sh.mjs';
 const FAST = { hello: 100, hold: 350 };
 const DIGITS = 'c0ffee00'.repeat(8);
 
+const urlIs = (host, url) => (world) => world.get(host.name).pool.json?.gateways
+  .some((gateway) => gateway.url === url && gateway.state === 'active');
 /** Sets `path` (array) in the config to `value`. */
 const set = (path, value) => (config) => {
   const last = path.at(-1);
@@ -198,3 +201,15 @@ clusterTest('reload: a group removed goes on, with its checks, and may come back
     assert.doesNotMatch(reload([web]), /restart/);
     assert.equal((await host.status()).groups.length, 1);
   });
+
+clusterTest('reload: a url that is taken out of the file is the default again', { n: 1, ...FAST,
+  patch(config) {
+    config.groups[0].url = 'http://bff.test:3000';
+  } }, async (cluster) => {
+  const [host] = cluster.hosts;
+  delete host.config.groups[0].url;
+  host.writeConfig();
+  assert.equal(host.ctl('reload').status, 0);
+  await cluster.until(now(), urlIs(host, `http://${ip4(host.i)}:3000`),
+    { timeout: 5000, what: 'the default url' });
+});

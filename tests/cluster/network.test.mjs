@@ -87,6 +87,27 @@ clusterTest('R-37: all addresses of the AVG are flushed and restored', { n: 3, .
     assert.equal(host.agent.exit, null);
   });
 
+clusterTest('R-37: another address, as a lease brings: the default url and its check go there',
+  { n: 1, ...FAST, patch(config) {
+    delete config.groups[0].url;
+    delete config.groups[0].checks;
+  } }, async (cluster, t) => {
+    const [host] = cluster.hosts;
+    const moved = ip4(host.i + 100);
+    cluster.net.flush(host.i);
+    cluster.net.address(host.i, host.i + 100);
+    const at = now();
+    const serves = (world) => world.get(host.name).pool.json?.gateways
+      .some(({ url, state }) => url === `http://${moved}:3000` && state === 'active');
+    // Longer than the check would need to find its old target down.
+    const took = await cluster.until(at, serves, { timeout: 10000, stable: 6000,
+      what: 'its slot, at the new address' });
+    t.diagnostic(`active there after ${Math.round(took - at)} ms`);
+    const [check] = (await host.status()).groups[0].checks;
+    assert.equal(check.up, true);
+    assert.equal(check.changes, 0, 'its verdict went along');
+  });
+
 const cpuTicks = (pid) => {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return Number(fields[11]) + Number(fields[12]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/config/config.h"
+#include "agent/config/ownaddr.h"
 #include "agent/net/addr.h"
 #include "tests/unit/config_test.h"
 
@@ -139,6 +140,77 @@ START_TEST(the_same_listen_takes_the_new_transport)
 }
 END_TEST
 
+/* ---- the own address, and what is made from it ---- */
+
+#define AT_9 "\"node\":\"a\",\"transport\":{\"listen\":\"127.0.0.9\"}"
+
+static const struct {
+    const char *group; /* of the file */
+    const char *url, *target;
+    bool moves;
+} owns[] = {
+    {"{}", "http://10.1.2.3:3000", "http://10.1.2.3:3000/health", true},
+    {"{\"checks\":[{\"url\":\"http://b/x\"}]}", "http://10.1.2.3:3000", "http://b/x", true},
+    {"{\"url\":\"http://a/app/\"}", "http://a/app/", "http://a/app/health", false},
+    {"{\"url\":\"http://a\",\"checks\":[{\"file\":\"/f\"}]}", "http://a", "/f", false},
+};
+
+START_TEST(another_own_address_moves_what_no_key_says)
+{
+    char text[256];
+    struct glbp_config *config;
+    struct glbp_addr own = {0};
+
+    snprintf(text, sizeof text, "{" AT_9 ",\"groups\":[%s]}", owns[_i].group);
+    config = good(text);
+    ck_assert(glbp_addr_parse("10.1.2.3", 8, &own));
+    own.port = 3222;
+    ck_assert_int_eq(glbp_ownaddr_apply(config, &own), owns[_i].moves);
+    ck_assert_str_eq(config->groups[0].core.url, owns[_i].url);
+    ck_assert_str_eq(config->groups[0].checks[0].target, owns[_i].target);
+    ck_assert(!glbp_ownaddr_apply(config, &own));
+    glbp_config_free(config);
+}
+END_TEST
+
+/* The file's guess at the own address does not count against what the sockets have, and a url that
+ * is taken out of it does not stay. */
+START_TEST(a_reload_keeps_the_own_address)
+{
+    struct glbp_config *running = good("{" AT_9 ",\"groups\":[{\"url\":\"http://old\"}]}");
+    struct glbp_config *next = good("{" AT_9 "}");
+    struct glbp_addr own = {0};
+
+    ck_assert(glbp_addr_parse("fd00::7", 7, &own));
+    glbp_ownaddr_apply(running, &own);
+    ck_assert_str_eq(running->groups[0].core.url, "http://old");
+    ck_assert_str_eq(next->groups[0].core.url, "http://127.0.0.9:3000");
+    ck_assert_int_eq(glbp_config_keep_running(running, next), 0);
+    glbp_config_free(running);
+    ck_assert_str_eq(next->groups[0].core.url, "http://[fd00::7]:3000");
+    ck_assert_str_eq(next->groups[0].checks[0].target, "http://[fd00::7]:3000/health");
+    glbp_config_free(next);
+}
+END_TEST
+
+/* A url may be as long as it can be: the target of its check still has room. */
+START_TEST(the_longest_url_has_a_default_check)
+{
+    char url[GLBP_URL_SIZE] = "http://a/";
+    char text[512];
+    struct glbp_config *config;
+    const char *target;
+
+    memset(url + strlen(url), 'x', GLBP_URL_MAX - strlen(url));
+    snprintf(text, sizeof text, "{" AT_9 ",\"groups\":[{\"url\":\"%s\"}]}", url);
+    config = good(text);
+    target = config->groups[0].checks[0].target;
+    ck_assert_uint_eq(strlen(target), GLBP_URL_MAX + strlen("/health"));
+    ck_assert_str_eq(target + GLBP_URL_MAX, "/health");
+    glbp_config_free(config);
+}
+END_TEST
+
 TCase *config_reload(void)
 {
     TCase *tcase = tcase_create("reload");
@@ -147,5 +219,9 @@ TCase *config_reload(void)
     tcase_add_test(tcase, another_listen_leaves_all_of_transport_as_it_is);
     tcase_add_test(tcase, a_listen_of_another_family_leaves_all_of_transport_as_it_is);
     tcase_add_test(tcase, the_same_listen_takes_the_new_transport);
+    tcase_add_loop_test(tcase, another_own_address_moves_what_no_key_says, 0,
+                        sizeof owns / sizeof *owns);
+    tcase_add_test(tcase, a_reload_keeps_the_own_address);
+    tcase_add_test(tcase, the_longest_url_has_a_default_check);
     return tcase;
 }

@@ -122,13 +122,13 @@ export class Network {
     run('ip', ['-n', this.namespace(i), 'link', 'del', 'eth0']);
   }
 
-  /** Gives host i its addresses again, e.g. after flush(). */
-  address(i) {
+  /** Gives host i its addresses again, e.g. after flush(); or those of another number. */
+  address(i, number = i) {
     run('ip', ['-n', this.namespace(i), '-batch', '-'], {
       input: [
-        `addr replace ${ip4(i)}/24 brd + dev eth0`,
-        `addr replace ${ip6(i)}/64 dev eth0 nodad`,
-        `addr replace fe80::${i.toString(16)}/64 dev eth0 nodad`,
+        `addr replace ${ip4(number)}/24 brd + dev eth0`,
+        `addr replace ${ip6(number)}/64 dev eth0 nodad`,
+        `addr replace fe80::${number.toString(16)}/64 dev eth0 nodad`,
         'route replace 224.0.0.0/4 dev eth0',
         '',
       ].join('\n'),
