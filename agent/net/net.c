@@ -1,5 +1,6 @@
 #include "agent/net/net.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,9 +232,22 @@ static int settle(struct glbp_net *net)
         return 0;
     }
     rv = net->open ? 0 : open_sockets(net);
-    if (rv == 0 || is_passing(rv)) /* else the caller of glbp_net_new() says it */
+    if (rv == 0 || is_passing(rv))
         say_why(net, rv == 0 ? "" : uv_strerror(rv));
     return rv;
+}
+
+/* What glbp_net_new() would have returned is said, and tried again with the next hello. */
+static void settle_again(struct glbp_net *net)
+{
+    char text[sizeof net->why];
+    int rv = settle(net);
+
+    if (rv == 0 || is_passing(rv))
+        return;
+    snprintf(text, sizeof text, "no socket can be opened: %s; tried again every hello",
+             uv_strerror(rv));
+    say_why(net, text);
 }
 
 static enum glbp_link link_now(const struct glbp_net *net)
@@ -270,7 +284,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct glbp_net *net = timer->data;
 
-    (void)settle(net);
+    settle_again(net);
     warn_if_lonely(net);
     judge_sending(net);
     tell(net);
@@ -281,7 +295,7 @@ static void on_change(void *ctx, bool lost)
     struct glbp_net *net = ctx;
 
     net->must_reopen = net->must_reopen || lost;
-    (void)settle(net);
+    settle_again(net);
     build_unicast(net); /* zones, and which addresses are own */
     tell(net);
 }

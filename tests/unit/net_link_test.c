@@ -315,6 +315,29 @@ START_TEST(sending_to_nobody_for_a_hello_is_cut_off)
 }
 END_TEST
 
+START_TEST(a_port_that_another_took_while_the_link_was_down_is_named_and_waited_for)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    int other = socket(AF_INET, SOCK_DGRAM, 0);
+
+    ip("addr add 10.9.0.1/24 dev d0");
+    ip("link set d0 up");
+    node_init(node, "0.0.0.0");
+    node_multicast(node, "239.255.32.22", "d0");
+    node_start(node);
+    rig_until(5000, node->link == GLBP_LINK_UP);
+    any.sin_port = htons(node->own.port);
+    ip("link set d0 down");
+    rig_until(5000, node->link == GLBP_LINK_DOWN);
+    ck_assert_int_eq(bind(other, (struct sockaddr *)&any, sizeof any), 0);
+    ip("link set d0 up");
+    rig_until(5000, strstr(rig_logged(), "no socket can be opened: address already in use"));
+    ck_assert_int_eq(node->link, GLBP_LINK_DOWN);
+    close(other);
+    rig_until(5000, node->link == GLBP_LINK_UP);
+}
+END_TEST
+
 START_TEST(r38_ipv6_multicast_on_a_named_interface)
 {
     ip("link set d0 up");
@@ -439,6 +462,7 @@ Suite *net_link_suite(void)
     tcase_add_test(tcase, with_nothing_but_loopback_an_agent_runs_alone_until_an_address_comes);
     tcase_add_test(tcase, r39_r40_only_the_configured_interface_is_heard_and_used);
     tcase_add_test(tcase, sending_to_nobody_for_a_hello_is_cut_off);
+    tcase_add_test(tcase, a_port_that_another_took_while_the_link_was_down_is_named_and_waited_for);
     tcase_add_test(tcase, r38_ipv6_multicast_on_a_named_interface);
     tcase_add_test(tcase, an_address_behind_translation_needs_only_a_way_out);
     tcase_add_test(tcase, a_wire_that_is_cut_and_mended);
