@@ -81,6 +81,38 @@ clusterTest('R-50: drain, undrain, weight and resign by glbpctl', { n: 3, ...FAS
   assert.equal(avg.ctl('resign', 'web').status, 1, 'who is not AVG cannot resign');
 });
 
+clusterTest('a reload that adds or renames a check moves no slot, until the check fails',
+  { n: 3, hello: 300, hold: 1500 }, async (cluster) => {
+    const { names, timeline } = cluster;
+    const host = cluster.others(cluster.avg())[0];
+    const reload = (checks) => {
+      host.config.groups[0].checks = checks;
+      host.writeConfig();
+      const { status, stderr } = host.ctl('reload');
+      assert.equal(status, 0, stderr);
+    };
+    const judged = async (name) => {
+      for (const end = now() + 5000; ; await sleep(20)) {
+        const { checks } = (await host.status()).groups[0];
+        if (checks.some((check) => check.name === name && check.up)) return;
+        assert.ok(now() < end, `${name} is not up`);
+      }
+    };
+    const [health] = host.config.groups[0].checks;
+    const slow = { ...health, interval_ms: 1000 };
+    const at = now();
+    reload([health, { ...slow, name: 'more' }]);
+    await judged('more');
+    reload([{ ...slow, name: 'renamed' }]);
+    await judged('renamed');
+    assert.deepEqual(moves(timeline, names, at), []);
+
+    const failing = now();
+    reload([{ ...slow, name: 'renamed' }, { ...health, name: 'fails', url: 'http://127.0.0.1:9/' }]);
+    await cluster.until(failing, movedFrom(names, host.name), { timeout: 5000,
+      what: 'its slot elsewhere, by a check that failed from its first run on' });
+  });
+
 clusterTest('no checks: an agent that is killed and back within hold moves no slot', {
   n: 3, hello: 300, hold: 4000, patch: (config) => { config.groups[0].checks = []; },
 }, async (cluster) => {
