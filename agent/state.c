@@ -17,6 +17,7 @@
 #include "proto/wire/message.h"
 
 #define STOP_MS  1000
+#define FIRST_MS 100
 #define RETRY_MS 5000 /* after a write that failed */
 #define PACE_MS  100  /* after one that did not: a flapping group must not wear out the disk */
 
@@ -37,7 +38,7 @@ struct glbp_state_store {
     pthread_t thread;
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t wake;  /* the writer: something is to be written, or the end came */
-    pthread_cond_t idle;  /* glbp_state_stop(): the writer has ended */
+    pthread_cond_t idle;  /* whoever waits for it: a write is over, or the writer has ended */
     struct glbp_state_content next;
     bool dirty, stopping, ended;
     bool abandoned;  /* the end did not wait for the writer */
@@ -96,6 +97,7 @@ static void write_next(struct glbp_state_store *store)
         store->dirty = true;
     }
     store->due_ms = glbp_clock_mono_ms() + (error == 0 ? PACE_MS : RETRY_MS);
+    pthread_cond_signal(&store->idle);
     pthread_mutex_unlock(&store->lock);
     report(store->dir, before, error);
     pthread_mutex_lock(&store->lock);
@@ -202,6 +204,19 @@ static void begin_next(struct glbp_state_store *store, const char *node)
     }
 }
 
+/* A life that speaks before its incarnation is kept may die before it is, and the next one be taken
+ * for it. A disk that hangs delays the start, and no more. */
+static void wait_for_first(struct glbp_state_store *store)
+{
+    struct timespec until = glbp_clock_deadline(FIRST_MS);
+    int rv = 0;
+
+    pthread_mutex_lock(&store->lock);
+    while (rv == 0 && store->status.writes + store->status.failures == 0)
+        rv = pthread_cond_timedwait(&store->idle, &store->lock, &until);
+    pthread_mutex_unlock(&store->lock);
+}
+
 struct glbp_state_store *glbp_state_open(const char *dir, const char *node, uint64_t wall_ms)
 {
     struct glbp_state_store *store = calloc(1, sizeof *store);
@@ -229,6 +244,8 @@ struct glbp_state_store *glbp_state_open(const char *dir, const char *node, uint
         free(store->dir);
         store->dir = NULL;
     }
+    if (store->dir != NULL)
+        wait_for_first(store);
     return store;
 }
 
@@ -261,20 +278,19 @@ bool glbp_state_table(const struct glbp_state_store *store, uint32_t group_id, u
 
 /* ---- writing ---- */
 
-/* Returns false if this was put last already. */
-static bool remember(struct glbp_state_store *store, const struct last_put *put)
+/* What was put last for a group; its place, if nothing was; NULL: there is none. */
+static struct last_put *last_of(struct glbp_state_store *store, uint32_t group_id)
 {
-    size_t i = 0;
+    for (size_t i = 0; i < GLBP_GROUPS_MAX; i++)
+        if (!store->last[i].any || store->last[i].id == group_id)
+            return &store->last[i];
+    return NULL;
+}
 
-    while (i < GLBP_GROUPS_MAX && store->last[i].any && store->last[i].id != put->id)
-        i++;
-    if (i == GLBP_GROUPS_MAX)
-        return true;
-    if (store->last[i].any && store->last[i].incarnation == put->incarnation &&
-        store->last[i].term == put->term && glbp_stamp_cmp(&store->last[i].stamp, &put->stamp) == 0)
-        return false;
-    store->last[i] = *put;
-    return true;
+static bool is_same(const struct last_put *a, const struct last_put *b)
+{
+    return a->any && a->incarnation == b->incarnation && a->term == b->term &&
+           glbp_stamp_cmp(&a->stamp, &b->stamp) == 0;
 }
 
 /* The table as heap bytes; NULL: none, or no memory (the old one stays then). */
@@ -300,11 +316,13 @@ void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t 
                            .incarnation = incarnation,
                            .term = term,
                            .stamp = table->stamp};
+    struct last_put *last = last_of(store, group_id);
     struct glbp_state_record *record;
     uint8_t *bytes;
     size_t len = 0;
+    bool taken;
 
-    if (store->dir == NULL || !remember(store, &put))
+    if (store->dir == NULL || (last != NULL && is_same(last, &put)))
         return;
     bytes = pack(table, mono_ms, &len);
     pthread_mutex_lock(&store->lock);
@@ -312,6 +330,7 @@ void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t 
     if (store->next.incarnation < incarnation)
         store->next.incarnation = incarnation;
     record = glbp_state_record_get(&store->next, group_id);
+    taken = record != NULL && (bytes != NULL || table->stamp.term == 0);
     if (record != NULL && record->term < term)
         record->term = term;
     if (record != NULL && bytes != NULL) {
@@ -324,7 +343,9 @@ void glbp_state_put(struct glbp_state_store *store, uint32_t group_id, uint64_t 
     store->dirty = true;
     pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(&store->lock);
-    free(bytes); /* the table before, outside of the lock */
+    free(bytes);               /* the table before, outside of the lock */
+    if (taken && last != NULL) /* else, for want of memory, it is put again */
+        *last = put;
 }
 
 void glbp_state_status(struct glbp_state_store *store, struct glbp_state_status *ret)

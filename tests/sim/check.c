@@ -193,16 +193,26 @@ static void check_refused(struct sim_check *check, struct sim_host *host,
 
 /* ---- states ---- */
 
-/* Some host hears it and is heard by this one. Farther away, what is told of it may be older than
- * its hold. */
+static bool believes(const struct sim_host *host, const struct sim_host *other)
+{
+    struct glbp_member_view view;
+
+    return sim_check_sees(host, other->node, &view) && view.alive && view.direct;
+}
+
+/* It is heard by this one, or by some host that this one believes: with keys, whoever hears nobody
+ * proves nothing. Farther away, what is told of it may be older than its hold. */
 static bool is_near(const struct sim_check *check, const struct sim_host *host, const char *node)
 {
     struct sim_world *world = check->world;
     const struct sim_host *other = sim_check_host_named(check, node);
 
     for (size_t i = 0; other && i < world->hosts_n; i++) {
-        if (world->hosts[i].group && sim_net_link(world, other->index, i)->cuts == 0 &&
-            sim_net_link(world, i, host->index)->cuts == 0)
+        const struct sim_host *relay = &world->hosts[i];
+
+        if (relay->group && sim_net_link(world, other->index, i)->cuts == 0 &&
+            sim_net_link(world, i, host->index)->cuts == 0 &&
+            (relay == other || believes(host, relay)))
             return true;
     }
     return false;

@@ -234,7 +234,7 @@ void sim_host_start(struct sim_host *host)
     host->sent = 0;
     memcpy(host->reaches, host->peers, host->world->hosts_n);
     memset(host->newcomers, 0, sizeof host->newcomers);
-    keep(host); /* the incarnation, before a word is sent */
+    sim_disk_save(host); /* the incarnation, before a word is sent */
     in.as.health.unknown = host->has_checks ? 1 : 0;
     sim_host_step(host, &in); /* before the first hello: without checks it is eligible at once */
     sim_host_link(host, host->link);

@@ -191,6 +191,18 @@ START_TEST(next_life)
 }
 END_TEST
 
+/* Killed as soon as it may speak, while the clock stands: the next life is another one. */
+START_TEST(an_incarnation_is_kept_before_it_is_used)
+{
+    struct glbp_state_store *first = open_at(WALL_MS);
+    struct glbp_state_store *next = open_at(WALL_MS);
+
+    ck_assert_uint_gt(glbp_state_incarnation(next), glbp_state_incarnation(first));
+    glbp_state_stop(first);
+    glbp_state_stop(next);
+}
+END_TEST
+
 START_TEST(a_term_never_goes_back)
 {
     struct glbp_state_store *store = open_at(WALL_MS);
@@ -460,6 +472,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, make_dir, remove_dir);
     tcase_add_test(tcase, first_start);
     tcase_add_test(tcase, next_life);
+    tcase_add_test(tcase, an_incarnation_is_kept_before_it_is_used);
     tcase_add_test(tcase, a_term_never_goes_back);
     tcase_add_test(tcase, no_directory_wanted);
     tcase_add_test(tcase, file_of_another_node);
