@@ -246,7 +246,9 @@ static void on_signal(uv_signal_t *signal, int number)
 {
     struct glbp_agent *agent = signal->data;
     if (number == SIGHUP) {
-        (void)glbp_agent_reload(agent, 0);
+        char error[512];
+        if (glbp_agent_reload(agent, 0, error, sizeof(error)) != 0)
+            glbp_log(3, "CONFIG", "reload refused: %s", error);
         return;
     }
     if (agent->stopping)
@@ -399,6 +401,10 @@ static int start(struct glbp_agent *agent)
     glbp_agent_check_keys(agent);
     if (make_groups(agent) != 0 || start_faces(agent) != 0)
         return -1;
+    if (glbp_agent_reload_init(agent) != 0) {
+        glbp_log(3, "CONFIG", "no memory to start");
+        return -1;
+    }
     tell_unchecked(agent);
     if (start_net(agent) != 0 || start_checks(agent) != 0)
         return -1;
@@ -418,6 +424,7 @@ static void stop(struct glbp_agent *agent)
         glbp_control_close(agent->control, NULL, NULL);
     glbp_checks_stop(agent->checks);
     glbp_net_free(agent->net);
+    glbp_agent_reload_fini(agent);
     if (agent->pass.data != NULL)
         uv_prepare_stop(&agent->pass);
     for (size_t i = 0; i < sizeof(agent->signals) / sizeof(agent->signals[0]); i++)

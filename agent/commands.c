@@ -99,10 +99,8 @@ int glbp_agent_command(void *ctx, const struct glbp_control_request *req, json_t
     case GLBP_CONTROL_RESIGN:
         return change(agent, req, GLBP_CMD_RESIGN, err, errcap);
     case GLBP_CONTROL_RELOAD:
-        return glbp_agent_reload(agent, req->token)
-                   ? GLBP_CONTROL_LATER
-                   : refuse(err, errcap, "%s",
-                            "memory lacks, or too many wait for a reload already");
+        return glbp_agent_reload(agent, req->token, err, errcap) == 0 ? GLBP_CONTROL_LATER
+                                                                      : GLBP_E_REFUSED;
     case GLBP_CONTROL_FOLLOW:
         break; /* answered by the control socket itself */
     }

@@ -10,6 +10,7 @@
 #include "agent/config/config.h"
 #include "agent/control/control.h"
 #include "agent/http/http.h"
+#include "agent/job.h"
 #include "agent/log.h"
 #include "agent/net/net.h"
 #include "agent/state.h"
@@ -17,6 +18,7 @@
 #include "proto/wire/envelope.h"
 
 #define GLBP_TRACK_NAME_SIZE 64
+#define GLBP_RELOAD_WAITERS  GLBP_CONTROL_CONNECTIONS
 
 /* The last result of one check, for /status. */
 struct glbp_track {
@@ -32,6 +34,20 @@ struct glbp_agent_group {
     struct glbp_track *tracks;
 };
 
+struct glbp_reload_waiters {
+    size_t n;
+    uint64_t tokens[GLBP_RELOAD_WAITERS];
+};
+
+/* One reload at a time: the file is read by a thread that may hang. */
+struct glbp_reload {
+    struct glbp_jobs *jobs;
+    uv_timer_t limit;
+    enum { GLBP_RELOAD_NONE, GLBP_RELOAD_READING, GLBP_RELOAD_HUNG } state;
+    bool again; /* asked for once more after the file may have been read … */
+    struct glbp_reload_waiters now, next; /* … by the next */
+};
+
 /* Each cause has its own limit of one line in 10 s. */
 struct glbp_reject_log {
     struct glbp_log_limit limits[GLBP_REJECT_COUNT_];
@@ -43,9 +59,8 @@ struct glbp_newcomer {
     uint64_t until_ms;
 };
 
-#define GLBP_WARNINGS       5
-#define GLBP_NEWCOMERS      8
-#define GLBP_RELOAD_WAITERS GLBP_CONTROL_CONNECTIONS
+#define GLBP_WARNINGS  5
+#define GLBP_NEWCOMERS 8
 
 struct glbp_agent {
     uv_loop_t loop;
@@ -84,7 +99,7 @@ struct glbp_agent {
     const char *warnings[GLBP_WARNINGS];
     size_t warnings_n;
 
-    struct glbp_reload *reload; /* one is under way */
+    struct glbp_reload reload;
 };
 
 /* ---- agent.c ---- */
@@ -132,8 +147,15 @@ void glbp_agent_keychain_free(struct glbp_keychain *keychain);
 void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_config *core);
 /* Groups and checks take agent->config, which is another one or says another own address. */
 void glbp_agent_configure(struct glbp_agent *agent);
-/* Begins a reload; while one is under way, all that are asked for are one more after it. token: of
- * the request to answer; 0 a signal. Returns false without memory, or if nobody more can wait. */
-bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token);
+/* Before the first reload; and, started or not, when the loop is to end: a file that is being read
+ * then is waited for by nobody. Returns 0 or UV_E*. */
+int glbp_agent_reload_init(struct glbp_agent *agent);
+void glbp_agent_reload_fini(struct glbp_agent *agent);
+/* Begins a reload; while one is under way, all that are asked for are one more after it. A file
+ * that is not read in time is told as a mistake, and until it is, further reloads are refused.
+ *   token  of the request to answer; 0 a signal
+ *   err    why it was refused, errcap bytes
+ * Returns 0 or GLBP_E_REFUSED. */
+int glbp_agent_reload(struct glbp_agent *agent, uint64_t token, char *err, size_t errcap);
 
 #endif

@@ -6,19 +6,17 @@
 
 #include "agent/inside.h"
 
-struct glbp_reload {
-    uv_work_t work;
-    struct glbp_agent *agent;
-    char *path;
-    char *text; /* what there is to say: mistakes, or what needs a restart */
+#define READ_LIMIT_MS 5000
+
+/* The file, or what is wrong with it; the thread's until it is done. */
+struct reading {
+    struct glbp_job job;
+    struct glbp_agent *agent; /* not touched by the thread, which may outlive it */
+    char *path;               /* NULL: built-in defaults */
+    char *text;               /* what there is to say: mistakes, or what needs a restart */
     size_t text_len;
     int mistakes;
     struct glbp_config *config;
-    size_t tokens_n;
-    uint64_t tokens[GLBP_RELOAD_WAITERS];
-    bool again; /* asked for once more after the file may have been read … */
-    size_t next_tokens_n;
-    uint64_t next_tokens[GLBP_RELOAD_WAITERS]; /* … by these */
 };
 
 /* ---- keys ---- */
@@ -51,17 +49,24 @@ void glbp_agent_complete(const struct glbp_config *config, struct glbp_group_con
 
 /* ---- off the loop ---- */
 
-static void read_file(uv_work_t *work)
+static void read_file(struct glbp_job *job)
 {
-    struct glbp_reload *reload = work->data;
-    FILE *errors = open_memstream(&reload->text, &reload->text_len);
-    reload->mistakes = -1;
+    struct reading *reading = (struct reading *)job;
+    FILE *errors = open_memstream(&reading->text, &reading->text_len);
+    reading->mistakes = -1;
     if (errors == NULL)
         return;
-    reload->mistakes = glbp_config_load(reload->path, errors, &reload->config);
-    if (reload->mistakes == 0)
-        (void)glbp_config_needs_restart(reload->agent->config, reload->config, errors);
+    reading->mistakes = glbp_config_load(reading->path, errors, &reading->config);
     (void)fclose(errors);
+}
+
+static void drop_reading(struct glbp_job *job)
+{
+    struct reading *reading = (struct reading *)job;
+    glbp_config_free(reading->config);
+    free(reading->path);
+    free(reading->text);
+    free(reading);
 }
 
 /* ---- on the loop ---- */
@@ -99,23 +104,41 @@ static void swap_config(struct glbp_agent *agent, struct glbp_config *config)
     glbp_config_free(before);
 }
 
-static const char *apply(struct glbp_agent *agent, struct glbp_reload *reload)
+/* What needs a restart becomes the text of the reading. False: no memory. */
+static bool name_restarts(const struct glbp_agent *agent, struct reading *reading)
 {
-    if (reload->mistakes != 0)
-        return reload->text != NULL && reload->text_len > 0 ? reload->text : "no memory to read it";
+    free(reading->text);
+    reading->text = NULL;
+    FILE *out = open_memstream(&reading->text, &reading->text_len);
+    if (out == NULL)
+        return false;
+    (void)glbp_config_needs_restart(agent->config, reading->config, out);
+    return fclose(out) == 0;
+}
+
+/* Returns NULL, or why nothing was changed. */
+static const char *apply(struct glbp_agent *agent, struct reading *reading)
+{
+    if (agent->stopping)
+        return "the agent is stopping";
+    if (reading->mistakes != 0)
+        return reading->text != NULL && reading->text_len > 0 ? reading->text
+                                                              : "no memory to read it";
     struct glbp_keychain *keychain;
-    int result = glbp_agent_keychain(agent->config->cluster, reload->config, &keychain);
+    int result = glbp_agent_keychain(agent->config->cluster, reading->config, &keychain);
     if (result != 0)
         return glbp_strerror(result);
-    result = glbp_config_keep_running(agent->config, reload->config);
+    result = name_restarts(agent, reading)
+                 ? glbp_config_keep_running(agent->config, reading->config)
+                 : GLBP_E_FULL;
     if (result != 0) {
         glbp_agent_keychain_free(keychain);
         return glbp_strerror(result);
     }
     glbp_agent_keychain_free(agent->keychain);
     agent->keychain = keychain;
-    swap_config(agent, reload->config);
-    reload->config = NULL;
+    swap_config(agent, reading->config);
+    reading->config = NULL;
     agent->keys_checked_ms = 0;
     glbp_agent_check_keys(agent);
     agent->shown_stale = true;
@@ -133,80 +156,145 @@ static void log_lines(int severity, const char *text)
     }
 }
 
-static void begin_again(struct glbp_agent *agent, const struct glbp_reload *before);
-
-static void finish(uv_work_t *work, int status)
+/* Tells all who wait, and nobody waits any more. text: "" for nothing to say. */
+static void answer(struct glbp_agent *agent, struct glbp_reload_waiters *waiters, const char *text,
+                   const char *error)
 {
-    struct glbp_reload *reload = work->data;
-    struct glbp_agent *agent = reload->agent;
-    agent->reload = NULL;
-    const char *error =
-        agent->stopping || status != 0 ? "the agent is stopping" : apply(agent, reload);
-    agent->counters.reloads++;
-    if (error != NULL) {
-        agent->counters.reload_errors++;
-        log_lines(3, error);
-        glbp_log(3, "CONFIG", "reload refused: nothing was changed");
+    for (size_t i = 0; i < waiters->n; i++) {
+        json_t *result = error == NULL && *text != '\0' ? json_pack("{s:s}", "text", text) : NULL;
+        glbp_control_answer(agent->control, waiters->tokens[i], result, error);
+    }
+    waiters->n = 0;
+}
+
+static void refuse(struct glbp_agent *agent, const char *error)
+{
+    agent->counters.reload_errors++;
+    log_lines(3, error);
+    glbp_log(3, "CONFIG", "reload refused: nothing was changed");
+    answer(agent, &agent->reload.now, "", error);
+}
+
+static const char *path_of(const struct glbp_agent *agent)
+{
+    return agent->config->path != NULL ? agent->config->path : "the defaults";
+}
+
+static const char *begin(struct glbp_agent *agent);
+
+static void on_read(struct glbp_job *job)
+{
+    struct reading *reading = (struct reading *)job;
+    struct glbp_agent *agent = reading->agent;
+    struct glbp_reload *reload = &agent->reload;
+    bool hung = reload->state == GLBP_RELOAD_HUNG;
+    (void)uv_timer_stop(&reload->limit);
+    reload->state = GLBP_RELOAD_NONE;
+    if (hung) { /* who waited was told that nothing changed */
+        glbp_log(5, "CONFIG", "%s is read again: reload to apply it", path_of(agent));
     } else {
-        log_lines(4, reload->text_len > 0 ? reload->text : "");
-        glbp_log(5, "CONFIG", "reloaded %s", reload->path != NULL ? reload->path : "the defaults");
+        agent->counters.reloads++;
+        const char *error = apply(agent, reading);
+        if (error != NULL) {
+            refuse(agent, error);
+        } else {
+            log_lines(4, reading->text);
+            glbp_log(5, "CONFIG", "reloaded %s", path_of(agent));
+            answer(agent, &reload->now, reading->text, NULL);
+        }
     }
-    for (size_t i = 0; i < reload->tokens_n && !agent->stopping; i++) {
-        json_t *result =
-            error == NULL && reload->text_len > 0 ? json_pack("{s:s}", "text", reload->text) : NULL;
-        glbp_control_answer(agent->control, reload->tokens[i], result, error);
-    }
-    if (reload->again && !agent->stopping)
-        begin_again(agent, reload);
-    glbp_config_free(reload->config);
-    free(reload->path);
-    free(reload->text);
-    free(reload);
-}
-
-static struct glbp_reload *begin(struct glbp_agent *agent)
-{
-    struct glbp_reload *reload = calloc(1, sizeof(*reload));
-    if (reload == NULL)
-        return NULL;
-    reload->agent = agent;
-    reload->work.data = reload;
-    if (agent->config->path != NULL && (reload->path = strdup(agent->config->path)) == NULL) {
-        free(reload);
-        return NULL;
-    }
-    agent->reload = reload;
-    (void)uv_queue_work(&agent->loop, &reload->work, read_file, finish);
-    return reload;
-}
-
-/* Those who asked while the file was being read get another reading, all of them together. */
-static void begin_again(struct glbp_agent *agent, const struct glbp_reload *before)
-{
-    struct glbp_reload *reload = begin(agent);
-    if (reload == NULL) {
-        for (size_t i = 0; i < before->next_tokens_n; i++)
-            glbp_control_answer(agent->control, before->next_tokens[i], NULL, "no memory");
+    drop_reading(job);
+    if (!reload->again)
         return;
-    }
-    reload->tokens_n = before->next_tokens_n;
-    memcpy(reload->tokens, before->next_tokens, sizeof(reload->tokens));
+    /* Those who asked while the file was being read get another reading, all of them together. */
+    reload->again = false;
+    reload->now = reload->next;
+    reload->next.n = 0;
+    const char *error = begin(agent);
+    if (error != NULL)
+        refuse(agent, error);
 }
 
-bool glbp_agent_reload(struct glbp_agent *agent, uint64_t token)
+/* The thread is left behind; it is the only one, for nobody begins another reload before it ends.
+ */
+static void on_limit(uv_timer_t *timer)
 {
-    struct glbp_reload *reload = agent->reload;
-    if (reload == NULL) {
-        reload = begin(agent);
-        if (reload != NULL && token != 0)
-            reload->tokens[reload->tokens_n++] = token;
-        return reload != NULL;
+    struct glbp_agent *agent = timer->data;
+    struct glbp_reload *reload = &agent->reload;
+    char error[512];
+    reload->state = GLBP_RELOAD_HUNG;
+    reload->again = false;
+    (void)snprintf(error, sizeof(error), "%s: not read within %d s: does its file system answer?",
+                   path_of(agent), READ_LIMIT_MS / 1000);
+    answer(agent, &reload->next, "", error);
+    agent->counters.reloads++;
+    refuse(agent, error);
+}
+
+/* Returns NULL, or why not. */
+static const char *begin(struct glbp_agent *agent)
+{
+    struct reading *reading = calloc(1, sizeof(*reading));
+    if (reading == NULL)
+        return "no memory to read it";
+    reading->job.work = read_file;
+    reading->job.done = on_read;
+    reading->agent = agent;
+    if (agent->config->path != NULL && (reading->path = strdup(agent->config->path)) == NULL)
+        goto fail;
+    if (glbp_jobs_run(agent->reload.jobs, &reading->job) != 0)
+        goto fail;
+    agent->reload.state = GLBP_RELOAD_READING;
+    (void)uv_timer_start(&agent->reload.limit, on_limit, READ_LIMIT_MS, 0);
+    return NULL;
+
+fail:
+    drop_reading(&reading->job);
+    return "no memory or no thread to read it";
+}
+
+/* ---- the door ---- */
+
+int glbp_agent_reload_init(struct glbp_agent *agent)
+{
+    int result = glbp_jobs_new(&agent->loop, drop_reading, &agent->reload.jobs);
+    if (result != 0)
+        return result;
+    (void)uv_timer_init(&agent->loop, &agent->reload.limit);
+    agent->reload.limit.data = agent;
+    return 0;
+}
+
+void glbp_agent_reload_fini(struct glbp_agent *agent)
+{
+    if (agent->reload.jobs == NULL)
+        return;
+    glbp_jobs_close(agent->reload.jobs);
+    uv_close((uv_handle_t *)&agent->reload.limit, NULL);
+}
+
+int glbp_agent_reload(struct glbp_agent *agent, uint64_t token, char *err, size_t errcap)
+{
+    struct glbp_reload *reload = &agent->reload;
+    struct glbp_reload_waiters *waiters =
+        reload->state == GLBP_RELOAD_NONE ? &reload->now : &reload->next;
+    const char *error = NULL;
+    if (reload->state == GLBP_RELOAD_HUNG) {
+        (void)snprintf(err, errcap, "%s: an earlier reload still waits for it: nothing was changed",
+                       path_of(agent));
+        return GLBP_E_REFUSED;
     }
-    reload->again = true;
-    if (token == 0)
-        return true;
-    if (reload->next_tokens_n == GLBP_RELOAD_WAITERS)
-        return false;
-    reload->next_tokens[reload->next_tokens_n++] = token;
-    return true;
+    if (token != 0 && waiters->n == GLBP_RELOAD_WAITERS)
+        error = "too many wait for a reload already";
+    else if (reload->state == GLBP_RELOAD_READING)
+        reload->again = true;
+    else
+        error = begin(agent);
+    if (error != NULL) {
+        (void)snprintf(err, errcap, "%s", error);
+        return GLBP_E_REFUSED;
+    }
+    if (token != 0)
+        waiters->tokens[waiters->n++] = token;
+    return 0;
 }

@@ -4,7 +4,7 @@
 #ifndef GLBP_CHECK_H
 #define GLBP_CHECK_H
 
-#include "agent/check/job.h"
+#include "agent/job.h"
 #include "agent/check/judge.h"
 #include "agent/check/request.h"
 

@@ -4,7 +4,7 @@
 #ifndef GLBP_NAMES_H
 #define GLBP_NAMES_H
 
-#include "agent/check/job.h"
+#include "agent/job.h"
 #include "proto/types.h"
 
 #define GLBP_NAME_SIZE      256 /* bytes of a DNS name, with the NUL */

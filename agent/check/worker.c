@@ -12,7 +12,7 @@ int glbp_worker_init(struct glbp_worker *worker, const struct glbp_checks_callba
     rv = glbp_web_init(&worker->web, &worker->loop, &worker->names);
     if (rv != 0)
         goto err_loop;
-    rv = glbp_jobs_new(&worker->loop, &worker->jobs);
+    rv = glbp_jobs_new(&worker->loop, NULL, &worker->jobs);
     if (rv != 0)
         goto err_web;
     glbp_request_setup(&worker->web);

@@ -1,14 +1,15 @@
 // Row 13: config files with mistakes; and reloads.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Cluster, GLBPD } from './lib/cluster.mjs';
 import { ip4 } from './lib/net.mjs';
 import { converged, moves, takeovers } from './lib/predicates.mjs';
-import { clusterTest } from './lib/testing.mjs';
-import { now, sleep } from './lib/sh.mjs';
+import { Process } from './lib/process.mjs';
+import { clusterTest, within } from './lib/testing.mjs';
+import { now, run, sleep } from './lib/sh.mjs';
 
 const FAST = { hello: 100, hold: 350 };
 const DIGITS = 'c0ffee00'.repeat(8);
@@ -213,3 +214,56 @@ clusterTest('reload: a url that is taken out of the file is the default again', 
   await cluster.until(now(), urlIs(host, `http://${ip4(host.i)}:3000`),
     { timeout: 5000, what: 'the default url' });
 });
+
+clusterTest('reload: a file that hangs is waited for by nobody', { n: 1, ...FAST }, async (cluster, t) => {
+  const [host] = cluster.hosts;
+  const says = (what) => cluster.until(now(), () => host.agentLog().includes(what),
+    { timeout: 5000, what });
+  const begun = now();
+  rmSync(host.file);
+  run('mkfifo', [host.file]); // to open it for reading waits until somebody writes
+  const first = host.ctl('reload');
+  assert.equal(first.status, 1);
+  assert.match(first.stderr, /gateway\.json: not read within 5 s/);
+  within(t, 'the first one is told', now() - begun, 5000);
+  const at = now();
+  const second = host.ctl('reload');
+  assert.equal(second.status, 1);
+  assert.match(second.stderr, /gateway\.json: an earlier reload still waits for it/);
+  within(t, 'the second one is told', now() - at, 1000);
+  assert.equal((await host.status()).groups[0].state, 'Active');
+
+  const wanted = join(host.dir, 'wanted.json');
+  host.config.groups[0].priority = 120;
+  writeFileSync(wanted, JSON.stringify(host.config));
+  const cat = new Process(['sh', '-c', 'exec cat "$0" >"$1"', wanted, host.file],
+    { log: host.log('cat') });
+  await cat.exited;
+  await says('gateway.json is read again');
+  assert.equal((await host.status()).groups[0].priority, 100, 'it was refused, and is');
+  host.writeConfig();
+  assert.equal(host.ctl('reload').status, 0);
+  assert.equal((await host.status()).groups[0].priority, 120);
+
+  rmSync(host.file);
+  run('mkfifo', [host.file]);
+  host.kill('SIGHUP');
+  await sleep(300);
+  const stopped = now();
+  host.expectExit = true;
+  const exit = await host.agent.end();
+  assert.equal(exit.code, 0, 'SIGTERM does not wait for it');
+  within(t, 'ended', now() - stopped, 1000);
+});
+
+clusterTest('reload: a file nested as deep as can be read costs nobody the stack', { n: 1, ...FAST },
+  async (cluster) => {
+    const [host] = cluster.hosts;
+    for (const depth of [2000, 100000]) {
+      writeFileSync(host.file, `{"x": ${'['.repeat(depth)}${']'.repeat(depth)}}`);
+      const { status, stderr } = host.ctl('reload');
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, depth < 2048 ? /x: unknown key/ : /maximum parsing depth/);
+    }
+    assert.equal((await host.status()).groups[0].state, 'Active');
+  });

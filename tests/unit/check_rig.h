@@ -109,6 +109,7 @@ Suite *check_probe_suite(void);
 Suite *check_names_suite(void);
 Suite *check_tls_suite(void);
 Suite *check_worker_suite(void);
+Suite *job_suite(void);
 Suite *net_suite(void);
 Suite *net_unicast_suite(void);
 Suite *net_link_suite(void);

@@ -1,5 +1,5 @@
-/* agent/net, agent/check and agent/queue, with real sockets on loopback and, as root, in network
- * namespaces of their own. */
+/* agent/net, agent/check, agent/job and agent/queue, with real sockets on loopback and, as root, in
+ * network namespaces of their own. */
 #include <stdlib.h>
 
 #include "tests/unit/check_rig.h"
@@ -15,6 +15,7 @@ int main(void)
     srunner_add_suite(runner, check_names_suite());
     srunner_add_suite(runner, check_tls_suite());
     srunner_add_suite(runner, check_worker_suite());
+    srunner_add_suite(runner, job_suite());
     srunner_add_suite(runner, net_suite());
     srunner_add_suite(runner, net_unicast_suite());
     srunner_add_suite(runner, net_link_suite());

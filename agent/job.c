@@ -1,14 +1,16 @@
-#include "agent/check/job.h"
+#include "agent/job.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Enough for the resolver's buffers; thousands of stuck threads are not wanted anyway. */
+/* Enough for the resolver's buffers, and for JSON as deep as jansson reads it, which takes half of
+ * it; thousands of stuck threads are not wanted anyway. */
 #define STACK_BYTES (512U * 1024)
 
 /* Outlives the loop: the last of the loop's handle and the running jobs frees it. */
 struct glbp_jobs {
     struct glbp_queue queue;
+    void (*drop)(struct glbp_job *job);
     uv_mutex_t mutex; /* guards what follows, and every push, so that none meets a closed queue */
     bool open;
     unsigned refs;
@@ -36,16 +38,22 @@ static void on_item(void *ctx, struct glbp_queue_item *item)
     if (jobs->open)
         job->done(job);
     else
-        free(job);
+        jobs->drop(job);
 }
 
-int glbp_jobs_new(uv_loop_t *loop, struct glbp_jobs **ret)
+static void free_job(struct glbp_job *job)
+{
+    free(job);
+}
+
+int glbp_jobs_new(uv_loop_t *loop, void (*drop)(struct glbp_job *job), struct glbp_jobs **ret)
 {
     struct glbp_jobs *jobs = malloc(sizeof *jobs);
     int rv;
 
     if (jobs == NULL)
         return UV_ENOMEM;
+    jobs->drop = drop != NULL ? drop : free_job;
     jobs->open = true;
     jobs->refs = 1;
     rv = uv_mutex_init(&jobs->mutex);
@@ -75,7 +83,7 @@ static void *run(void *arg)
     if (jobs->open)
         glbp_queue_push(&jobs->queue, &job->item);
     else
-        free(job);
+        jobs->drop(job);
     uv_mutex_unlock(&jobs->mutex);
     unref(jobs);
     return NULL;
