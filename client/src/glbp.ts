@@ -63,7 +63,9 @@ class Client extends Emitter implements Core {
     super()
     const own = (this.options = { ...options })
     guardOptions(own)
-    const { agents = [], gateways = [], allow, snapshot, storageKey = 'glbp' } = own
+    const { agents = [], gateways = [], allow, snapshot } = own
+    // Clients of one origin that follow other agents must not begin with each other's pools.
+    const storageKey = (own.storageKey ??= `glbp ${agents}`)
     const env = (this.env = { ...defaultEnv(), ...own.env })
     const rules = (this.rules = { allow, secure: env.page?.window?.location?.protocol === 'https:' })
     const fallback = staticPool(gateways, agents)

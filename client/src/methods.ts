@@ -6,10 +6,12 @@ import type { Env, LoadBalancing } from './types.js'
 type Methods = { [name in LoadBalancing]?: Method | undefined }
 
 const HELD_MAX = 1000
+/** In localStorage; the same for whatever agents are followed. */
+const CLIENT_KEY = 'glbp-client'
 
 /** Ways to choose beside `weighted`; loaded when a group, or an option, asks for one. */
 export function createMethods({ env, registry, options }: Pick<Core, 'env' | 'registry' | 'options'>): Methods {
-  const hosts = hostDependent(registry, clientId(env, options.storageKey ?? 'glbp'))
+  const hosts = hostDependent(registry, clientId(env, options.storageKey ?? false))
   const { loadBalancing = 'weighted' } = options
   const methods: Methods = {
     weighted: undefined, 'round-robin': roundRobin(), 'host-dependent': hosts, best, 'two-choices': twoChoices(env),
@@ -25,10 +27,9 @@ function clientId(env: Env, storageKey: string | false): string {
   const id = env.random().toString(36).slice(2) + env.wall().toString(36)
   if (storageKey === false) return id
   try {
-    const key = `${storageKey}-client`
-    const kept = env.storage()?.getItem(key)
+    const kept = env.storage()?.getItem(CLIENT_KEY)
     if (kept && kept.length <= 64) return kept
-    env.storage()?.setItem(key, id)
+    env.storage()?.setItem(CLIENT_KEY, id)
   } catch {
     // Without storage it lasts as long as the page.
   }

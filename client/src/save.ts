@@ -5,7 +5,7 @@ const LATENCY_MAX_AGE_MS = 5 * 60_000
 
 /** Keeps what the next page may begin with, unless it is too much. */
 export function save({ env, options, pool, registry }: Core): void {
-  const { storageKey = 'glbp' } = options
+  const { storageKey = false } = options
   // The static list is the page's own: there is nothing to remember of it.
   if (storageKey === false || !pool?.avg) return
   const latency: Record<string, number> = {}
@@ -22,7 +22,7 @@ export function save({ env, options, pool, registry }: Core): void {
 
 /** Gives gateways of which nothing is known yet what the last page knew of them. */
 export function recallLatencies({ env, options, rules, registry }: Core): void {
-  const { age = Infinity, latency } = recall(env, options.storageKey ?? 'glbp', rules) ?? {}
+  const { age = Infinity, latency } = recall(env, options.storageKey ?? false, rules) ?? {}
   if (age > LATENCY_MAX_AGE_MS) return
   for (const health of registry.list) {
     const ms: unknown = Object(latency)[health.url]

@@ -188,7 +188,7 @@ export interface GlbpOptions {
   timeout?: number
   /** A pool that a server handed to the page. */
   snapshot?: Snapshot | undefined
-  /** Key in localStorage; `false`: nothing is kept. Default `glbp`. */
+  /** Key in localStorage; `false`: nothing is kept. Default `glbp` and the agents. */
   storageKey?: string | false
   env?: Partial<Env>
 }

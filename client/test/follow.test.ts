@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGlbp, type Glbp, type GlbpOptions } from '../src/index.js'
 import { cluster, pool, World } from './world.js'
 
+/** Where the client of the three agents keeps its pool. */
+const KEY = 'glbp http://a1/pool/web,http://a2/pool/web,http://a3/pool/web'
 let glbp: Glbp | undefined
 afterEach(() => {
   glbp?.stop()
@@ -168,13 +170,13 @@ describe('what is kept', () => {
     ['too much', JSON.stringify({ schema: 1, at: 1, pool: pool(), x: 'x'.repeat(40_000) })],
   ])('%s is not believed', (_, text) => {
     const world = new World()
-    world.kept.set('glbp', text)
+    world.kept.set(KEY, text)
     expect(createGlbp(world.options()).pool).toBeUndefined()
   })
   it('latencies of a strange kind are left out', async () => {
     const world = new World()
     const latency = { 'http://g1': 12, 'http://g2': null, 'http://g3': 1e99 }
-    world.kept.set('glbp', JSON.stringify({ schema: 1, at: Date.now(), pool: pool(), latency }))
+    world.kept.set(KEY, JSON.stringify({ schema: 1, at: Date.now(), pool: pool(), latency }))
     const client = begin(world)
     await vi.dynamicImportSettled()
     expect(client.gateways.map((gateway) => gateway.latency)).toEqual([12, null, null])
@@ -184,11 +186,11 @@ describe('what is kept', () => {
     cluster(world, () => pool({ weights: Array.from({ length: 100 }, () => 1), version: 1 }))
     begin(world)
     await world.pass(100)
-    expect(world.kept.get('glbp')!.length).toBeLessThan(32_768)
+    expect(world.kept.get(KEY)!.length).toBeLessThan(32_768)
     cluster(world, () => pool({ weights: Array.from({ length: 300 }, () => 1), version: 2 }))
     await world.pass(6500)
     expect(glbp!.pool!.gateways).toHaveLength(300)
-    expect(JSON.parse(world.kept.get('glbp')!)).toMatchObject({ pool: { version: 1 } })
+    expect(JSON.parse(world.kept.get(KEY)!)).toMatchObject({ pool: { version: 1 } })
   })
   it('a browser keeps its client id for host-dependent, and no more than it needs', async () => {
     const world = new World()
@@ -201,6 +203,18 @@ describe('what is kept', () => {
     }
     expect(urls.size).toBe(1)
     expect([...world.kept.keys()]).toEqual(['glbp-client'])
+  })
+  it('is of the agents that gave it: another client of the origin does not begin with it', async () => {
+    const world = new World()
+    cluster(world)
+    begin(world)
+    await world.pass(100)
+    expect(createGlbp(world.options()).gateways).toHaveLength(3)
+    expect(createGlbp(world.options({ agents: ['http://a1/pool/admin'] })).pool).toBeUndefined()
+    const fixed = createGlbp(world.options({ agents: [], gateways: ['http://g9'] }))
+    expect(fixed.gateways.map(({ url }) => url)).toEqual(['http://g9'])
+    const options = { agents: ['http://a1/pool/admin'], storageKey: KEY }
+    expect(createGlbp(world.options(options)).gateways).toHaveLength(3)
   })
   it.each(['reading', 'writing', 'the property'])('storage that forbids %s is survived', async (what) => {
     const world = new World()

@@ -114,7 +114,7 @@ describe('a snapshot that is none', () => {
     ['another schema', JSON.stringify({ schema: 9, at: Date.now(), pool: pool() })], ['huge', `"${'x'.repeat(1e6)}"`]])(
     'so is what storage holds: %s', (_, text) => {
       const world = new World()
-      world.kept.set('glbp', text)
+      world.kept.set('glbp http://a1/pool/web,http://a2/pool/web,http://a3/pool/web', text)
       expect(createGlbp(world.options({ gateways: ['http://g9'] })).gateways[0]!.url).toBe('http://g9')
       expect(world.warnings).toEqual([])
     })

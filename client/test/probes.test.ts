@@ -265,7 +265,7 @@ describe('the page', () => {
     await begin(world)
     world.kept.clear()
     window.dispatchEvent(new Event('pagehide'))
-    expect(JSON.parse(world.kept.get('glbp')!)).toMatchObject({ schema: 1, pool: { version: 1 } })
+    expect(JSON.parse([...world.kept.values()][0]!)).toMatchObject({ schema: 1, pool: { version: 1 } })
     glbp!.stop()
     expect(off.mock.calls.length).toBe(on.mock.calls.length)
   })
