@@ -53,7 +53,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
 
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
-    const onAbort = () => end(undefined, signal!.reason)
+    const onAbort = () => end(signal!.reason)
     signal?.addEventListener('abort', onAbort)
     const cancelAll = env.after(timeout, () => {
       for (const one of running) note(one, { error: 'no answer' }, true)
@@ -76,7 +76,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
       try {
         url = joinUrl(health.url, plan.path(registry.list))
       } catch (error) {
-        return end(undefined, error)
+        return end(error)
       }
       const from = attempts.at(-1)
       if (from) x.emit('failover', { from: from.url, to: health.url, reason: `${from.status ?? from.error ?? 'slow'}` })
@@ -128,7 +128,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
           note(other, { error: 'overtaken' }, true)
           other.abort.abort()
         }
-        return end(response)
+        return end(undefined, response)
       }
       drop(last)
       last = response
@@ -167,12 +167,12 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
 
     /** Hands over the last answer of failure; an error where there is none. */
     function fail(what: string): void {
-      end(last, new GlbpError(`${init.method} ${bareUrl(plan.target)}: ${what}`, attempts))
+      end(new GlbpError(`${init.method} ${bareUrl(plan.target)}: ${what}`, attempts), last)
       x.engine?.failed(plan, startedAt)
     }
 
-    /** With an answer, or an error in its place. */
-    function end(response: Response | undefined, error?: unknown): void {
+    /** With an error, or the answer that there is in its place. */
+    function end(error: unknown, response?: Response): void {
       if (over) return
       over = true
       signal?.removeEventListener('abort', onAbort)
@@ -197,6 +197,6 @@ function drop(response: Response | undefined): void {
 
 /** Milliseconds of Retry-After, in seconds or as a date; 0 without one. */
 export function retryAfter(response: Response, wall: number): number {
-  const text = response.headers.get('Retry-After') ?? ''
+  const text = String(response.headers.get('Retry-After'))
   return Math.max(/[a-z]/i.test(text) ? Date.parse(text) - wall : Number(text) * 1000, 0) || 0
 }

@@ -15,6 +15,8 @@ export interface Plan {
   beside: boolean
 }
 
+type Unpack = typeof import('./unpack.js')
+
 const IDEMPOTENT = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
 const ABSOLUTE = /^([\w+.-]+:|\/\/)/
 
@@ -24,20 +26,21 @@ const ABSOLUTE = /^([\w+.-]+:|\/\/)/
  */
 export async function plan(input: Target, init?: GlbpInit): Promise<Plan> {
   const { glbp, signal, ...rest } = { ...init }
-  const request = typeof input === 'object' && 'clone' in input ? input : undefined
+  const request = (input as Partial<Request>).clone && (input as Request)
   const target = request ? request.url : String(input)
-  const absolute = ABSOLUTE.test(target) ? await import('./unpack.js') : undefined
-  const plain: RequestInit = { ...(request && (await absolute!.unpack(request))), ...rest }
-  // A stream is gone once it was read.
-  const replayable = !(plain.body as ReadableStream | undefined)?.getReader
-  // What a body holds need not be copied to be judged.
-  const body = plain.body && replayable ? '' : plain.body
+  const absolute = ABSOLUTE.test(target) && (await import('./unpack.js'))
+  const plain: RequestInit = request ? await (absolute as Unpack).unpack(request, rest) : rest
+  // A stream, or what Node takes for one, is gone once it was read.
+  const replayable = !(Symbol.asyncIterator in Object(plain.body))
+  // What a body holds need not be copied to be judged, nor does it say its type here.
+  const body = plain.body && replayable ? new Blob() : plain.body
   const { method, headers } = new Request('http://gateway', { ...plain, body } as RequestInit)
   const idempotent = IDEMPOTENT.test(method)
   return {
     target,
     path: (gateways) => (absolute ? absolute.pathOf(target, gateways) : target),
-    init: { ...plain, method },
+    // A copy: the caller may go on to use its own for the next request.
+    init: { ...plain, method, headers },
     signal: signal ?? request?.signal,
     key: glbp?.key ?? '',
     again: replayable && (glbp?.retry ?? (idempotent || headers.has('Idempotency-Key'))),

@@ -19,8 +19,8 @@ export interface Kept {
 /** What the last page kept, and its age in ms. Storage that is forbidden, full or broken costs only that. */
 export function recall(env: Env, key: string | false, rules: UrlRules): (Kept & { age: number }) | undefined {
   try {
-    const text = (key !== false && env.storage()?.getItem(key)) || ''
-    const kept = JSON.parse(text) as Kept
+    const text = key !== false && env.storage()?.getItem(key)
+    const kept = JSON.parse(String(text)) as Kept
     const age = env.wall() - kept.at
     // A time in the future means that a clock was wrong: nothing can be said of the age.
     if (kept.schema === SCHEMA && age >= -SKEW_MS && age < POOL_MAX_AGE_MS)

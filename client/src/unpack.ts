@@ -5,13 +5,17 @@ const PARTS = [
   'method', 'headers', 'mode', 'credentials', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'integrity', 'keepalive',
 ] as const
 
-/** Takes a Request apart, so that it can be sent to another url, and again. */
-export async function unpack(request: Request): Promise<RequestInit> {
+/**
+ * Takes a Request apart, so that it can be sent to another url, and again.
+ * @param over what takes the place of its own; nothing does where that is undefined.
+ */
+export async function unpack(request: Request, over: RequestInit): Promise<RequestInit> {
   const init = Object.fromEntries(PARTS.map((part) => [part, request[part]])) as RequestInit
   // A navigation cannot be sent by a script.
   if (init.mode === 'navigate') delete init.mode
-  const body = request.body !== null && (await request.arrayBuffer())
-  return body && body.byteLength ? { ...init, body } : init
+  const given = Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined)) as RequestInit
+  const body = request.body !== null && (given.body ?? undefined) === undefined && (await request.arrayBuffer())
+  return { ...init, ...given, ...(body && body.byteLength ? { body } : {}) }
 }
 
 /**

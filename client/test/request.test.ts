@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createGlbp, GlbpError, type Glbp, type GlbpOptions } from '../src/index.js'
 import { retryAfter } from '../src/exchange.js'
@@ -44,6 +45,38 @@ describe('a request', () => {
     await expect(glbp!.fetch('https://elsewhere.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
     await expect(glbp!.fetch('//elsewhere.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
     await expect(glbp!.fetch('http://g1.evil.example/x')).rejects.toThrow(/neither a path nor a url of a gateway/)
+  })
+  it('takes what is said beside a Request in the place of its own, and undefined for nothing said', async () => {
+    const world = new World()
+    const put = () => new Request('http://g1/api', { method: 'PUT', body: 'own', headers: { A: 'own' } })
+    const said = async (init: RequestInit) => {
+      await settle(world, client(world).fetch(put(), init))
+      const { method, init: { headers, body } } = sent(world).at(-1)!
+      return [method, new Headers(headers).get('A'), await new Response(body).text()]
+    }
+    const nothing = { method: undefined, headers: undefined, body: undefined } as unknown as RequestInit
+    expect(await said(nothing)).toEqual(['PUT', 'own', 'own'])
+    expect(await said({ body: null })).toEqual(['PUT', 'own', 'own'])
+    expect(await said({ method: 'POST', headers: { A: 'b' }, body: 'c' })).toEqual(['POST', 'b', 'c'])
+  })
+  it('has the headers that it was given, whatever becomes of them', async () => {
+    const world = new World()
+    const glbp = client(world)
+    const headers = new Headers()
+    const calls = ['1', '2', '3'].map((id) => {
+      headers.set('X-Id', id)
+      return glbp.fetch('/api', { headers })
+    })
+    await settle(world, Promise.all(calls))
+    expect(sent(world).map(({ init }) => new Headers(init.headers).get('X-Id')).sort()).toEqual(['1', '2', '3'])
+  })
+  it.each([
+    ['FormData', () => new FormData()], ['URLSearchParams', () => new URLSearchParams('a=1')], ['a string', () => 'a'],
+    ['a typed Blob', () => new Blob(['a'], { type: 'text/x' })], ['bytes', () => new Uint8Array(1)],
+  ])('leaves the type of %s to fetch', async (_, body) => {
+    const world = new World()
+    await settle(world, client(world).fetch('/api', { method: 'POST', body: body() }))
+    expect([...new Headers(sent(world)[0]!.init.headers)]).toEqual([])
   })
   it('of an absolute url that comes before the first pool waits for it', async () => {
     const world = new World()
@@ -115,6 +148,7 @@ describe('what may be sent again', () => {
     ['POST with a key', { method: 'POST', headers: { 'idempotency-key': '1' } }, 3],
     ['POST by opt-in', { method: 'POST', glbp: { retry: true } }, 3], ['GET opted out', { glbp: { retry: false } }, 1],
     ['PUT of a stream', { method: 'PUT', body: new ReadableStream(), duplex: 'half' }, 1],
+    ['PUT of what Node takes for a stream', { method: 'PUT', body: Readable.from(['a']), duplex: 'half' }, 1],
   ])('%s', async (_, init, times) => {
     const world = new World()
     const glbp = client(world)
