@@ -52,6 +52,12 @@ describe('the axios adapter', () => {
     world.hosts.set('http://g1', 'down').set('http://g3', { status: 503 })
     for (let k = 0; k < 5; k++) expect((await settle(world, http.get('/x'))).data).toBe('g2')
   })
+  it('sends credentials where axios is told to', async () => {
+    const { world, http } = setUp()
+    await settle(world, http.get('/x', { withCredentials: true }))
+    await settle(world, http.get('/x'))
+    expect(world.calls.map(({ init }) => init.credentials)).toEqual(['include', undefined])
+  })
   it('warns once where axios-retry stands above it', async () => {
     const { world, http } = setUp()
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
