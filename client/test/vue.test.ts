@@ -64,6 +64,24 @@ describe('useGLBP', () => {
     expect(() => app.runWithContext(useGLBP)).toThrow(/app\.use\(createGlbpPlugin/)
     warn.mockRestore()
   })
+  it('of a client that a server has for all its requests leaves nothing behind of each', () => {
+    const { glbp } = setUp()
+    const on = vi.spyOn(glbp, 'on')
+    const pools = Array.from({ length: 100 }, () => {
+      const app = createSSRApp({})
+      app.use(createGlbpPlugin(glbp))
+      return app.runWithContext(useGLBP).gatewayPool
+    })
+    expect(on).not.toHaveBeenCalled()
+    expect(new Set(pools).size).toBe(1)
+  })
+  it('its refs cannot be written', () => {
+    const { gatewayPool, status } = setUp().use()
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    for (const ref of [gatewayPool, status] as { value: unknown }[]) ref.value = []
+    expect([gatewayPool.value.length, status.value]).toEqual([3, 'ok'])
+    warn.mockRestore()
+  })
   it('several apps have each their own', () => {
     expect(setUp().use().gatewayPool).not.toBe(setUp().use().gatewayPool)
   })

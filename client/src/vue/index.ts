@@ -1,5 +1,5 @@
 import {
-  computed, getCurrentScope, inject, onScopeDispose, readonly, shallowRef,
+  computed, getCurrentScope, inject, onScopeDispose, shallowReadonly, shallowRef,
   type App, type ComputedRef, type InjectionKey, type Plugin, type Ref,
 } from 'vue'
 import { createGlbp, type Gateway, type Glbp, type GlbpOptions, type Status } from '../index.js'
@@ -24,7 +24,16 @@ interface Shared {
 
 export const glbpKey: InjectionKey<Shared> = Symbol('glbp')
 
+/** What was made for a client: a server that has one for all its requests makes an app for each of them. */
+const known = new WeakMap<Glbp, Shared>()
+
 function share(glbp: Glbp): Shared {
+  let shared = known.get(glbp)
+  if (!shared) known.set(glbp, (shared = observe(glbp)))
+  return shared
+}
+
+function observe(glbp: Glbp): Shared {
   const pool = shallowRef<readonly Gateway[]>(glbp.gateways)
   const status = shallowRef(glbp.status)
   const renew = () => {
@@ -35,11 +44,11 @@ function share(glbp: Glbp): Shared {
   return {
     glbp,
     use: {
-      gatewayPool: pool,
+      gatewayPool: shallowReadonly(pool),
       // Depends on the pool, so that it is found anew when that was renewed.
       activeGateway: computed(() => (pool.value.length ? glbp.active : undefined)),
       aliveCount: computed(() => pool.value.filter(({ alive }) => alive).length),
-      status: readonly(status),
+      status: shallowReadonly(status),
       getGateway: (key) => glbp.pick(key),
       fetch: glbp.fetch,
     },
