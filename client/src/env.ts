@@ -11,7 +11,8 @@ export function defaultEnv(): Env {
       return () => clearTimeout(timer)
     },
     random: () => Math.random(),
-    fetch: (...all) => fetch(...all),
+    // What others have put in its place may throw, where fetch itself rejects.
+    fetch: async (...all) => fetch(...all),
     // Reading it alone throws where storage is forbidden.
     storage: () => localStorage,
     page: document && { document, window },

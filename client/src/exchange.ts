@@ -197,6 +197,6 @@ function drop(response: Response | undefined): void {
 
 /** Milliseconds of Retry-After, in seconds or as a date; 0 without one. */
 export function retryAfter(response: Response, wall: number): number {
-  const text = String(response.headers.get('Retry-After'))
+  const text = response.headers.get('Retry-After') ?? ''
   return Math.max(/[a-z]/i.test(text) ? Date.parse(text) - wall : Number(text) * 1000, 0) || 0
 }

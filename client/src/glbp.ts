@@ -65,7 +65,7 @@ class Client extends Emitter implements Core {
     guardOptions(own)
     const { agents = [], gateways = [], allow, snapshot } = own
     // Clients of one origin that follow other agents must not begin with each other's pools.
-    own.storageKey ??= `glbp ${agents}`
+    const storageKey = (own.storageKey ??= `glbp ${agents}`)
     const env = (this.env = { ...defaultEnv(), ...own.env })
     const rules = (this.rules = { allow, secure: env.page?.window?.location?.protocol === 'https:' })
     const fallback = staticPool(gateways, agents)
@@ -78,7 +78,7 @@ class Client extends Emitter implements Core {
     } catch (error) {
       env.warn(`options.snapshot: ${(error as Error).message}`)
     }
-    pool ??= recall(env, own.storageKey, rules)?.pool ?? fallback
+    pool ??= recall(env, storageKey, rules)?.pool ?? fallback
     if (pool) this.use(pool)
     else if (!agents.length) throw new TypeError('glbp: name `agents` or `gateways`')
   }
@@ -141,9 +141,10 @@ class Client extends Emitter implements Core {
 
   /** The ways to choose beside `weighted` are there, if one is wanted; where they cannot be had, it is weighted. */
   async #ready(): Promise<void> {
-    if (this.#methods || this.#method === 'weighted') return
-    const file = await import('./methods.js').catch(() => undefined)
-    this.#methods ??= file?.createMethods(this)
+    if (!this.#methods && this.#method !== 'weighted') {
+      const file = await import('./methods.js').catch(() => undefined)
+      this.#methods ??= file?.createMethods(this)
+    }
   }
 
   /** The engine is a file of its own; where it cannot be had now, it is asked for again. */

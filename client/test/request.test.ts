@@ -281,6 +281,23 @@ describe('time', () => {
     })
 })
 
+it('a fetch that somebody has replaced and that throws is a gateway\'s failure as any', async () => {
+  const world = new World()
+  const { fetch: sends, ...env } = world.env()
+  let calls = 0
+  vi.stubGlobal('fetch', (...all: Parameters<typeof fetch>) => {
+    if (++calls < 3) throw new Error('wrapped badly')
+    return sends!(...all)
+  })
+  try {
+    const answer = await settle(world, client(world, { env }).fetch('/api'))
+    expect([answer.status, calls]).toEqual([200, 3])
+    expect(glbp!.gateways.every(({ inFlight }) => inFlight === 0)).toBe(true)
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})
+
 describe('the caller\'s abort', () => {
   it('100 aborted calls of a typeahead blame nobody and leave nothing', async () => {
     const world = new World()
