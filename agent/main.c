@@ -1,4 +1,5 @@
 /* glbpd: arguments, exit codes (http.md section 3), and the process's own protection. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,13 +79,20 @@ static int read_arguments(int argc, char **argv, struct arguments *ret)
     return EXIT_CONFIG;
 }
 
+/* One that may be there but cannot be looked at is not absent: a host that has a config would run
+ * with the defaults. */
+static bool is_absent(const char *path)
+{
+    return access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {NULL, false};
     int code = read_arguments(argc, argv, &arguments);
     if (code >= 0)
         return code;
-    if (arguments.path == NULL && access(DEFAULT_PATH, F_OK) == 0)
+    if (arguments.path == NULL && !is_absent(DEFAULT_PATH))
         arguments.path = DEFAULT_PATH;
 
     /* No key ever stands in a core file. */

@@ -4,9 +4,9 @@
 #ifndef GLBP_CHECK_H
 #define GLBP_CHECK_H
 
-#include "agent/job.h"
 #include "agent/check/judge.h"
 #include "agent/check/request.h"
+#include "agent/job.h"
 
 struct glbp_check;
 struct glbp_stat_job;

@@ -154,6 +154,29 @@ test('row 13: broken config files', { timeout: 120000 }, async (t) => {
   });
 });
 
+// [what /etc/glbpd is made by, exit code, what is said]
+const PLACES = [
+  ['true', 0, /^$/],
+  ['touch glbpd', 0, /^$/],
+  ['mkdir glbpd && echo {} >glbpd/gateway.json', 0, /^$/],
+  ['mkdir glbpd && echo >glbpd/gateway.json', 2, /^\/etc\/glbpd\/gateway\.json:/],
+  ['mkdir -m 000 glbpd', 2, /^\/etc\/glbpd\/gateway\.json: cannot be read: Permission denied$/m],
+  ['ln -s glbpd glbpd', 2, /^\/etc\/glbpd\/gateway\.json: cannot be read: Too many levels/],
+];
+
+test('row 13: without -c, only a file that is not there makes it run with the defaults', async (t) => {
+  for (const [make, code, says] of PLACES)
+    await t.test(make, () => {
+      // Root without a capability, so that modes count for it, and an /etc of its own.
+      const script = `mount -t tmpfs none /etc && cd /etc && hostname bff-1 && ${make} && exec "$@"`;
+      const { status, stderr } = spawnSync('unshare', ['--mount', '--uts', 'sh', '-c', script, 'sh',
+        'setpriv', '--bounding-set=-all', '--inh-caps=-all', GLBPD, '--check'],
+      { encoding: 'utf8', timeout: 10000 });
+      assert.equal(status, code, stderr);
+      assert.match(stderr, says);
+    });
+});
+
 clusterTest('R-07: reload: nothing new and a mistake change nothing, a change is applied',
   { n: 3, ...FAST }, async (cluster) => {
     const { names, timeline } = cluster;
