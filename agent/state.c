@@ -63,10 +63,13 @@ static void report(const char *dir, int before, int error)
                  dir, GLBP_STATE_FILE, strerror(error), RETRY_MS / 1000);
 }
 
-/* The process is ending, and its libraries with it: this thread may use nothing of them any more.
- */
-static _Noreturn void sleep_for_ever(struct glbp_state_store *store)
+/* The writer's way back to the lock. Whoever ended without it ends the process and its libraries,
+ * of which this thread may use nothing any more: it sleeps for ever. */
+static void lock_again(struct glbp_state_store *store)
 {
+    pthread_mutex_lock(&store->lock);
+    if (!store->abandoned)
+        return;
     pthread_mutex_unlock(&store->lock);
     for (;;)
         pause();
@@ -86,9 +89,10 @@ static void write_next(struct glbp_state_store *store)
     if (error == 0)
         error = glbp_state_file_write(store->dir, bytes, len);
     free(bytes);
-    pthread_mutex_lock(&store->lock);
-    if (store->abandoned)
-        sleep_for_ever(store);
+    lock_again(store);
+    pthread_mutex_unlock(&store->lock);
+    report(store->dir, before, error);
+    lock_again(store);
     store->status.error = error;
     if (error == 0) {
         store->status.writes++;
@@ -98,9 +102,6 @@ static void write_next(struct glbp_state_store *store)
     }
     store->due_ms = glbp_clock_mono_ms() + (error == 0 ? PACE_MS : RETRY_MS);
     pthread_cond_signal(&store->idle);
-    pthread_mutex_unlock(&store->lock);
-    report(store->dir, before, error);
-    pthread_mutex_lock(&store->lock);
 }
 
 static void *writer(void *arg)

@@ -296,8 +296,8 @@ START_TEST(damaged_file)
     catch_log();
     store = open_at(WALL_MS);
     ck_assert_uint_eq(glbp_state_incarnation(store), WALL_MS);
-    ck_assert_uint_eq(said("\n"), 1);
-    ck_assert_uint_eq(said("%GLBP-4-CONFIG: state file"), 1);
+    ck_assert_uint_eq(said("\n"), _i == 6 ? 2 : 1); /* no directory is written over */
+    ck_assert_uint_eq(said("%GLBP-4-CONFIG: state file"), _i == 6 ? 2 : 1);
     glbp_state_stop(store);
     rmdir(file_path);
     if (_i == 6)
