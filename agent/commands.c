@@ -57,6 +57,9 @@ static int change(struct glbp_agent *agent, const struct glbp_control_request *r
                   enum glbp_command command, char *err, size_t errcap)
 {
     if (strcmp(req->group, "all") == 0) {
+        /* Else some groups would carry it out before another one refuses. */
+        if (command != GLBP_CMD_DRAIN && command != GLBP_CMD_UNDRAIN)
+            return refuse(err, errcap, "%s", "name one group: all is for drain and undrain only");
         for (size_t i = 0; i < agent->groups_n; i++) {
             int result = command_group(agent, &agent->groups[i], command, req->weight, err, errcap);
             if (result != 0)

@@ -127,3 +127,21 @@ clusterTest('no checks: an agent that is killed and back within hold moves no sl
   assert.deepEqual(moves(timeline, others, at), []);
   assert.ok(converged(names)(timeline.world()));
 });
+
+clusterTest('all groups drain at once; a command that one of them may refuse names one', { n: 1, ...FAST,
+  patch: ({ groups }) => groups.push({ ...structuredClone(groups[0]), name: 'mob', id: 11, weighting: { max: 50 } }),
+}, async (cluster) => {
+  const [host] = cluster.hosts;
+  const groups = async () => (await host.status()).groups.map(({ weight, draining }) => [weight, draining]);
+  const before = await groups();
+  for (const words of [['weight', 'all', '60'], ['weight', 'all', '5'], ['resign', 'all']]) {
+    const done = host.ctl(...words);
+    assert.equal(done.status, 1, words.join(' '));
+    assert.match(done.stderr, /name one group: all is for drain and undrain only/);
+  }
+  assert.deepEqual(await groups(), before);
+  assert.equal(host.ctl('drain', 'all').status, 0);
+  assert.deepEqual((await groups()).map(([, draining]) => draining), [true, true]);
+  assert.equal(host.ctl('undrain', 'all').status, 0);
+  assert.deepEqual(await groups(), before);
+});
