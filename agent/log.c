@@ -253,20 +253,50 @@ void glbp_log_stop(void)
         pthread_join(sink.thread, NULL);
 }
 
+static void log_text(int severity, const char *mnemonic, const char *text)
+{
+    char buf[GLBP_LOG_LINE_SIZE];
+    size_t len = glbp_log_line(glbp_clock_now().wall_ms, severity, mnemonic, text, sink.json, buf);
+
+    submit(severity, buf, len);
+}
+
 void glbp_log(int severity, const char *mnemonic, const char *format, ...)
 {
     char text[GLBP_LOG_TEXT_SIZE];
-    char buf[GLBP_LOG_LINE_SIZE];
     va_list args;
-    size_t len;
 
     if (severity > sink.level)
         return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    len = glbp_log_line(glbp_clock_now().wall_ms, severity, mnemonic, text, sink.json, buf);
-    submit(severity, buf, len);
+    log_text(severity, mnemonic, text);
+}
+
+void glbp_log_limited(struct glbp_log_limit *limit, uint64_t mono_ms, int severity,
+                      const char *mnemonic, const char *format, ...)
+{
+    char text[GLBP_LOG_TEXT_SIZE];
+    va_list args;
+    size_t len;
+
+    if (severity > sink.level)
+        return;
+    if (mono_ms < limit->next_ms) {
+        limit->held++;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    len = strlen(text);
+    if (limit->held > 0)
+        snprintf(text + len, sizeof text - len, " (%" PRIu64 " more since the last such line)",
+                 limit->held);
+    limit->held = 0;
+    limit->next_ms = mono_ms + LIMIT_MS;
+    log_text(severity, mnemonic, text);
 }
 
 void glbp_log_event(const struct glbp_event *event, const char *group, uint32_t group_id)
@@ -276,16 +306,4 @@ void glbp_log_event(const struct glbp_event *event, const char *group, uint32_t 
 
     if (severity <= sink.level)
         submit(severity, buf, glbp_log_line_event(event, group, group_id, sink.json, buf));
-}
-
-bool glbp_log_allow(struct glbp_log_limit *limit, uint64_t mono_ms, uint64_t *ret_held)
-{
-    if (mono_ms < limit->next_ms) {
-        limit->held++;
-        return false;
-    }
-    *ret_held = limit->held;
-    limit->held = 0;
-    limit->next_ms = mono_ms + LIMIT_MS;
-    return true;
 }

@@ -27,12 +27,13 @@ void glbp_log(int severity, const char *mnemonic, const char *format, ...)
 void glbp_log_event(const struct glbp_event *event, const char *group, uint32_t group_id);
 
 /* At most one line per cause and 10 s; the count held back stands in the next one. One struct a
- * cause, zeroed at first, used by one thread. Returns true if the line may be printed now, and then
- * sets *ret_held to the number held back since the last one. */
+ * cause, zeroed at first, used by one thread. */
 struct glbp_log_limit {
     uint64_t next_ms;
     uint64_t held;
 };
-bool glbp_log_allow(struct glbp_log_limit *limit, uint64_t mono_ms, uint64_t *ret_held);
+void glbp_log_limited(struct glbp_log_limit *limit, uint64_t mono_ms, int severity,
+                      const char *mnemonic, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -32,10 +32,9 @@ static void probe_all(struct glbp_agent *agent, const struct glbp_agent_group *g
         const struct glbp_probe *probe = &agent->out.probes[i];
         int result = glbp_checks_probe(agent->checks, config->id, probe->node, probe->url,
                                        group->section->witness_timeout_ms);
-        uint64_t held;
-        if (result != 0 && /* as no result: the next probe comes with the next hello */
-            glbp_log_allow(&agent->probe_log, glbp_clock_mono_ms(), &held))
-            glbp_log(4, "TRACK", "probe of %s not begun: %s", probe->url, uv_strerror(result));
+        if (result != 0) /* as no result: the next probe comes with the next hello */
+            glbp_log_limited(&agent->probe_log, glbp_clock_mono_ms(), 4, "TRACK",
+                             "probe of %s not begun: %s", probe->url, uv_strerror(result));
     }
 }
 
@@ -160,20 +159,15 @@ static bool is_auth(enum glbp_reject reason)
 void glbp_agent_refused(struct glbp_agent *agent, const struct glbp_agent_group *group,
                         enum glbp_reject reason, const struct glbp_addr *from)
 {
-    uint64_t held = 0;
     if (group == NULL) /* a group counts its own */
         agent->counters.rejected[reason]++;
-    if (is_ordinary(reason) ||
-        !glbp_log_allow(&agent->reject_log.limits[reason], glbp_clock_mono_ms(), &held))
+    if (is_ordinary(reason))
         return;
     char text[GLBP_ADDR_TEXT_SIZE];
     glbp_addr_text(from, text);
-    char more[64] = "";
-    if (held > 0)
-        (void)snprintf(more, sizeof(more), " (%llu more since the last such line)",
-                       (unsigned long long)held);
     const char *name = group != NULL ? glbp_group_config(group->group)->name : "";
-    glbp_log(4, is_auth(reason) ? "BADAUTH" : "BADPACKET",
-             "%s%sdatagram from %s port %u refused: %s%s", name, group != NULL ? ": " : "", text,
-             from->port, glbp_reject_text(reason), more);
+    glbp_log_limited(&agent->reject_log.limits[reason], glbp_clock_mono_ms(), 4,
+                     is_auth(reason) ? "BADAUTH" : "BADPACKET",
+                     "%s%sdatagram from %s port %u refused: %s", name, group != NULL ? ": " : "",
+                     text, from->port, glbp_reject_text(reason));
 }

@@ -307,8 +307,6 @@ static void on_change(void *ctx, bool lost)
  * gateway, so it is as loss on the way, and the node stays eligible. */
 static bool has_way_out(struct glbp_net *net, int rv)
 {
-    uint64_t held = 0;
-
     if (rv == 0) {
         net->counters.sent++;
         return true;
@@ -316,10 +314,9 @@ static bool has_way_out(struct glbp_net *net, int rv)
     net->counters.send_errors++;
     if (rv != UV_EPERM)
         return false;
-    if (glbp_log_allow(&net->filtered, glbp_clock_mono_ms(), &held))
-        glbp_log(4, "NOSOCKET",
-                 "a firewall on this host drops datagrams of this agent: allow UDP %u",
-                 net->config->transport.listen.port);
+    glbp_log_limited(&net->filtered, glbp_clock_mono_ms(), 4, "NOSOCKET",
+                     "a firewall on this host drops datagrams of this agent: allow UDP %u",
+                     net->config->transport.listen.port);
     return true;
 }
 

@@ -160,23 +160,6 @@ START_TEST(every_event)
 }
 END_TEST
 
-START_TEST(x17_one_line_a_cause)
-{
-    struct glbp_log_limit limit = {0};
-    uint64_t held = 99;
-
-    ck_assert(glbp_log_allow(&limit, 5, &held));
-    ck_assert_uint_eq(held, 0);
-    for (uint64_t ms = 6; ms < 10005; ms += 1000)
-        ck_assert(!glbp_log_allow(&limit, ms, &held));
-    ck_assert(glbp_log_allow(&limit, 10005, &held));
-    ck_assert_uint_eq(held, 10);
-    ck_assert(!glbp_log_allow(&limit, 10006, &held));
-    ck_assert(glbp_log_allow(&limit, 30000, &held));
-    ck_assert_uint_eq(held, 1);
-}
-END_TEST
-
 /* ---- the writer ---- */
 
 static int ends[2]; /* of the pipe that stands for stderr */
@@ -276,6 +259,30 @@ static void log_lines(int from, int n)
     for (int i = from; i < from + n; i++)
         glbp_log(6, "POOL", "line %d of a text that fills a pipe soon %060d", i, i);
 }
+
+/* The first is told, those within 10 s are counted, and the next one says how many. */
+START_TEST(x17_one_line_a_cause)
+{
+    struct glbp_log_limit limit = {0};
+    pthread_t reader;
+    char *text;
+
+    catch_stderr();
+    for (uint64_t ms = 5; ms < 10000; ms += 1000)
+        glbp_log_limited(&limit, ms, 4, "CONFIG", "line %d", 1);
+    glbp_log_limited(&limit, 10005, 7, "CONFIG", "line %d", 2); /* not printed, not counted */
+    glbp_log_limited(&limit, 10005, 4, "CONFIG", "line %d", 3);
+    glbp_log_limited(&limit, 30000, 4, "CONFIG", "line %d", 4);
+    close(STDERR_FILENO);
+    ck_assert_int_eq(pthread_create(&reader, NULL, read_pipe, NULL), 0);
+    pthread_join(reader, (void **)&text);
+    ck_assert_uint_eq(count(text, "\n"), 3);
+    ck_assert_ptr_nonnull(strstr(text, "%GLBP-4-CONFIG: line 1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "line 3 (9 more since the last such line)\n"));
+    ck_assert_ptr_nonnull(strstr(text, "line 4\n"));
+    free(text);
+}
+END_TEST
 
 /* Nobody reads: the caller goes on, and what was dropped is counted to the last line. */
 START_TEST(r33_blocked_pipe)
