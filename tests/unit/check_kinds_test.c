@@ -223,6 +223,7 @@ START_TEST(a_request_that_cannot_be_watched_flips_nothing)
     rig_start();
     rig_until(9000, rig_is("health", GLBP_VERDICT_UP));
     rig_lack_watches(true);
+    server.head = NULL; /* an answer might be seen all the same, when a timer of curl's is due */
     rig_until(9000, strncmp(rig_check("health")->text, "no result", 9) == 0);
     runs = rig_runs("health");
     rig_until(9000, rig_runs("health") >= runs + 5);
@@ -232,8 +233,7 @@ START_TEST(a_request_that_cannot_be_watched_flips_nothing)
     rig_until(9000, rig.probes_n == 1);
     ck_assert_int_eq(rig.probes[0].result, GLBP_PROBE_NONE);
 
-    rig_lack_watches(false);
-    server.head = NULL; /* the same silence, and now it is the server's */
+    rig_lack_watches(false); /* the same silence, and now it is the server's */
     rig_until(9000, rig_is("health", GLBP_VERDICT_DOWN));
     server_close(&server);
 }

@@ -129,9 +129,12 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void on_connection(uv_stream_t *listener, int status)
 {
     struct server *server = listener->data;
-    struct connection *connection = calloc(1, sizeof *connection);
+    struct connection *connection;
 
+    if (status == UV_EMFILE)
+        return; /* a test that leaves nobody a descriptor leaves none here either */
     ck_assert_int_eq(status, 0);
+    connection = calloc(1, sizeof *connection);
     if (listener->type == UV_NAMED_PIPE)
         uv_pipe_init(server->loop, &connection->as.pipe, 0);
     else
