@@ -8,10 +8,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
 #define BACKLOG 64
+#define LOCK_MS 1000
 
 /* "/run/glbpd/control.sock" -> "/run/glbpd"; "control.sock" -> ".". The path fits a sockaddr_un. */
 static void directory_of(const char *path, char *ret)
@@ -31,29 +33,45 @@ static void directory_of(const char *path, char *ret)
     ret[len] = '\0';
 }
 
+/* An agent that starts has it for some milliseconds; in a directory that everybody may open,
+ * anybody may keep it, and must not hold the start up. */
+static int lock_within(int fd, unsigned patience_ms)
+{
+    const struct timespec step = {.tv_nsec = 10 * 1000000};
+
+    for (unsigned waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited_ms += 10) {
+        if (errno != EWOULDBLOCK || waited_ms >= patience_ms)
+            return -errno;
+        (void)nanosleep(&step, NULL);
+    }
+    return 0;
+}
+
 /* Opens the directory, which is made first if it is missing, and takes its lock: two agents that
  * start at once must not both find the same stale file and remove each other's socket. */
 static int lock_directory(const char *path, char *err, size_t errcap)
 {
     char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-    int fd;
+    int fd, error;
 
     directory_of(path, directory);
     if (mkdir(directory, 0750) != 0 && errno != EEXIST) {
-        int error = -errno;
+        error = -errno;
         snprintf(err, errcap, "%s: cannot be made: %s%s", directory, strerror(-error),
                  error == -EACCES ? " (run as root, or set control)" : "");
         return error;
     }
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX) != 0) {
-        int error = -errno;
-        snprintf(err, errcap, "%s: %s", directory, strerror(-error));
-        if (fd >= 0)
-            close(fd);
-        return error;
-    }
-    return fd;
+    error = fd < 0 ? -errno : lock_within(fd, LOCK_MS);
+    if (error == 0)
+        return fd;
+    snprintf(err, errcap, "%s: %s", directory,
+             error == -EWOULDBLOCK
+                 ? "another process holds its lock; set control to a path elsewhere"
+                 : strerror(-error));
+    if (fd >= 0)
+        close(fd);
+    return error;
 }
 
 /* Whether somebody listens at the address: 0 nobody does, UV_EADDRINUSE an agent, else an error. */

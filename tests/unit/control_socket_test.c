@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -76,6 +77,24 @@ START_TEST(a_directory_that_is_there_is_left_as_it_is)
     ck_assert_int_eq(chmod(run, 0700), 0);
     ck_assert_int_eq(rig_try(&rig, 0), 0);
     ck_assert_uint_eq(mode_of(run), 0700);
+    close_socket();
+    finish();
+}
+END_TEST
+
+START_TEST(a_lock_that_somebody_keeps_holds_no_start_up)
+{
+    char run[128];
+    int fd;
+
+    rig_open(&rig, 0);
+    close_socket();
+    snprintf(run, sizeof run, "%s/run", rig.dir);
+    fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+    refuse(-EWOULDBLOCK, "another process holds its lock");
+    close(fd);
+    ck_assert_int_eq(rig_try(&rig, 0), 0);
     close_socket();
     finish();
 }
@@ -222,6 +241,7 @@ Suite *control_socket_suite(void)
 
     tcase_add_loop_test(tcase, x14_modes_whatever_the_umask, 0, 4);
     tcase_add_test(tcase, a_directory_that_is_there_is_left_as_it_is);
+    tcase_add_test(tcase, a_lock_that_somebody_keeps_holds_no_start_up);
     tcase_add_test(tcase, a_stale_socket_is_replaced);
     tcase_add_test(tcase, a_live_agent_is_left_alone);
     tcase_add_test(tcase, a_live_agent_with_a_full_backlog_is_left_alone);
