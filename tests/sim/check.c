@@ -240,6 +240,7 @@ static void check_event(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
 {
     struct sim_watched *seen = &check->hosts[host->index];
+    const struct sim_host *other;
 
     if (event->kind == GLBP_EV_WEIGHT)
         note_service(check, host, event->to, seen->draining);
@@ -248,6 +249,9 @@ static void check_event(struct sim_check *check, struct sim_host *host,
     if (event->kind == GLBP_EV_MEMBER_RESIGNED || event->kind == GLBP_EV_MEMBER_JOINED ||
         event->kind == GLBP_EV_MEMBER_BACK)
         check_last_word(check, host, event);
+    if (event->kind == GLBP_EV_MEMBER_REMOVED &&
+        (other = sim_check_host_named(check, event->node)) != NULL)
+        check->hosts[other->index].removed_ms = check->world->now_ms;
     if (event->kind == GLBP_EV_MEMBER_LOST) {
         sim_check_steady_loss(check, host, event);
         if (check->settled ||

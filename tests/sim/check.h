@@ -29,6 +29,7 @@ struct sim_watched {
     uint64_t serves_since_ms; /* eligible and not draining */
     uint64_t left_ms;         /* when it was that no more; 0 never */
     uint64_t left_before_ms;  /* … the time before */
+    uint64_t removed_ms;      /* some table no longer had it: it gets a new slot */
     uint64_t state_changes;   /* over all lives */
     uint64_t tables;          /* made by it, over all lives */
     uint64_t published_ms;    /* the last of them */
