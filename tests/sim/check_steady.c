@@ -163,7 +163,8 @@ void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
 
     if (seen) /* if it is gone again by now: the time before */
         left_ms = seen->eligible && !seen->draining ? seen->left_ms : seen->left_before_ms;
-    if (!check->steady_links || check->reloads || left_ms == 0 || seen->removed_ms >= left_ms ||
+    if (!check->steady_links || check->reloads || left_ms == 0 ||
+        (seen->removed_ms > 0 && seen->removed_ms + SIM_SHUTDOWN_MS >= left_ms) ||
         check->hosts[avg->index].active_since_ms >= left_ms ||
         seen->serves_since_ms + delay_ms <= check->world->now_ms)
         return;
