@@ -99,7 +99,7 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
         (response) => answered(one, response),
         (error: unknown) => {
           if (!running.has(one)) return
-          note(one, { error: String(error) }, true)
+          note(one, { error: String(error) }, true, true)
           goOn()
         },
       )
@@ -138,12 +138,12 @@ export function exchange(x: Exchanger, plan: Plan): Promise<Response> {
     }
 
     /** Ends one try and remembers what it says about its gateway. */
-    function note(one: Try, result: { status?: number; error?: string }, failed: boolean): void {
+    function note(one: Try, result: { status?: number; error?: string }, failed: boolean, network = false): void {
       const { health, attempt } = one
       leave(one)
       Object.assign(attempt, result)
       if (!failed) return registry.succeeded(health, attempt.ms, true)
-      registry.failed(health, !result.status && result.error !== 'time-out', true)
+      registry.failed(health, network, true)
       x.engine?.suspect(health)
     }
 

@@ -234,6 +234,18 @@ describe('time', () => {
     expect(begun).toBeGreaterThan(0)
     expect(sent(world).length).toBe(10 + begun)
   })
+  it('that has passed is no error of the network: all together have none while one was only slow', async () => {
+    const world = new World()
+    const glbp = client(world, {}, pool({ weights: [100, 100] }))
+    world.hosts.set('http://g1', 'stall')
+    while (!world.count('http://g1')) await settle(world, glbp.fetch('/api'), 1100)
+    world.hosts.set('http://g2', 'down')
+    glbp.fetch('/api').catch(() => undefined)
+    await world.pass(1200)
+    expect(glbp.gateways.every(({ successRate }) => successRate < 1)).toBe(true)
+    expect(glbp.status).toBe('ok')
+    await world.pass(20_000)
+  })
   it('two that are equally slow: the first answer wins, the other is aborted, nobody is blamed', async () => {
     const world = new World()
     const glbp = client(world)
