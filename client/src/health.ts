@@ -132,7 +132,8 @@ export class Registry {
     if (network) health.networkError = this.#env.now()
     if (byRequest) health.calls++
     this.version++
-    if (this.offline || (network && this.#together())) return
+    // Who has left the pool is no news.
+    if (this.offline || !this.list.includes(health) || (network && this.#together())) return
     const bad = byRequest
       ? health.failures >= FAILURES_IN_A_ROW || (health.calls >= CALLS_TO_JUDGE && health.success < 0.5)
       : health.failures > 1

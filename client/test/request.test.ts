@@ -343,6 +343,25 @@ describe('the caller\'s abort', () => {
   })
 })
 
+it('that fails at a gateway which has left the pool meanwhile is no news of it', async () => {
+  const world = new World()
+  let served = pool()
+  cluster(world, () => served)
+  world.hosts.set('http://g3', ({ path }) => (path === '/api' ? 'stall' : {}))
+  glbp = createGlbp(world.options())
+  const changed = vi.fn()
+  glbp.on('change', changed)
+  glbp.start()
+  await vi.dynamicImportSettled()
+  await world.pass(100)
+  for (let k = 0; k < 60; k++) glbp.fetch('/api', { method: 'POST' }).catch(() => undefined)
+  served = pool({ weights: [100, 100], version: 2 })
+  await world.pass(20_000)
+  expect(world.count('http://g3', /^\/api/)).toBeGreaterThan(5)
+  expect(glbp.gateways).toHaveLength(2)
+  expect(changed).not.toHaveBeenCalled()
+})
+
 describe('the budget', () => {
   it('retries are at most a fifth of the traffic and a little', async () => {
     const world = new World()
