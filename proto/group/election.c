@@ -143,18 +143,18 @@ static bool wants_claim(struct glbp_group *group)
     return group->state == GLBP_STANDBY || (group->state == GLBP_SPEAK && spoken(group));
 }
 
-/* The live member that holds the greatest stamp, if that is above ours. */
+/* The live member that holds the greatest stamp, if that is above ours; of several the one heard
+ * last, since another may be dead already. */
 static const struct glbp_member *ahead(const struct glbp_group *group)
 {
     const struct glbp_member *best = NULL;
-    const struct glbp_stamp *greatest = &group->table.stamp;
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
-        if (!member->self && member->heard_hello && member->alive &&
-            glbp_stamp_cmp(&member->stamp, greatest) > 0) {
+        if (member->self || !member->heard_hello || !member->alive)
+            continue;
+        int order = glbp_stamp_cmp(&member->stamp, best ? &best->stamp : &group->table.stamp);
+        if (order > 0 || (order == 0 && best && member->direct_ms > best->direct_ms))
             best = member;
-            greatest = &member->stamp;
-        }
     }
     return best;
 }
@@ -411,8 +411,8 @@ static void settle_fetch(struct glbp_group *group)
         group->fetch_until_ms = now_ms + FETCH_MAX_MS;
         group->fetch_next_ms = now_ms;
     }
-    group->fetch_id = best->id;
     if (now_ms >= group->fetch_next_ms) {
+        group->fetch_id = best->id;
         group->want_id = best->id;
         group->fetch_next_ms = now_ms + FETCH_EVERY_MS;
         glbp_hello_soon(group, 0);

@@ -376,6 +376,26 @@ START_TEST(s5_before_a_claim_the_greater_table_is_fetched)
 }
 END_TEST
 
+START_TEST(s5_of_several_with_the_greater_table_the_one_heard_last_is_asked)
+{
+    struct peer c = peer_of("c", 3);
+    stand_by(&rig, &a);
+    b.msg.stamp = c.msg.stamp = (struct glbp_stamp){.term = WALL + 1, .version = 7, .avg = "a"};
+    peer_follows(&b, &a);
+    peer_follows(&c, &a);
+    (void)say(&rig, &b); /* and dies */
+    wait_ms(&rig, 50);
+    (void)say(&rig, &c);
+    wait_ms(&rig, 50);
+    rig_clear(&rig);
+    (void)say_resign(&rig, &a);
+    wait_ms(&rig, 10);
+    ck_assert(rig.hello.flags & GLBP_FLAG_WANT_TABLE);
+    ck_assert(asks(&rig, &c));
+    ck_assert(!asks(&rig, &b));
+}
+END_TEST
+
 TCase *claims_case(void)
 {
     TCase *tcase = tcase_create("5 claims");
@@ -406,5 +426,6 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_two_that_yield_to_each_other_the_greater_stands_again);
     tcase_add_test(tcase, s5_who_yielded_with_the_greater_term_stands_again);
     tcase_add_test(tcase, s5_before_a_claim_the_greater_table_is_fetched);
+    tcase_add_test(tcase, s5_of_several_with_the_greater_table_the_one_heard_last_is_asked);
     return tcase;
 }
