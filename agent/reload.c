@@ -193,11 +193,11 @@ static void on_read(struct glbp_job *job)
     if (hung) { /* who waited was told that nothing changed */
         glbp_log(5, "CONFIG", "%s is read again: reload to apply it", path_of(agent));
     } else {
-        agent->counters.reloads++;
         const char *error = apply(agent, reading);
         if (error != NULL) {
             refuse(agent, error);
         } else {
+            agent->counters.reloads++;
             log_lines(4, reading->text);
             glbp_log(5, "CONFIG", "reloaded %s", path_of(agent));
             answer(agent, &reload->now, reading->text, NULL);
@@ -227,7 +227,6 @@ static void on_limit(uv_timer_t *timer)
     (void)snprintf(error, sizeof(error), "%s: not read within %d s: does its file system answer?",
                    path_of(agent), READ_LIMIT_MS / 1000);
     answer(agent, &reload->next, "", error);
-    agent->counters.reloads++;
     refuse(agent, error);
 }
 

@@ -45,7 +45,7 @@ struct glbp_agent_counters {
     uint64_t received; /* datagrams, refused ones included */
     uint64_t send_errors;
     uint64_t rejected[GLBP_REJECT_COUNT_]; /* by the agent: length … bad_mac, group, source */
-    uint64_t reloads, reload_errors;
+    uint64_t reloads, reload_errors;       /* applied; refused */
     uint64_t log_dropped;                  /* lines */
     uint64_t state_writes, state_failures; /* of the state file */
     uint64_t loop_late_ms_max;             /* longest delay of a timer */

@@ -68,6 +68,7 @@ struct sim_check {
     bool mixed;          /* timers may differ: what others report comes late for the shorter ones */
     bool steady_links;   /* no fault touches the network: judges who may become Active */
     bool reloads;        /* delays may change */
+    bool replays;        /* recordings may come */
     bool settled;        /* the bound is over: nothing may change any more */
     bool patterned;      /* … or only one-way cuts are left, which stay */
     uint64_t heir_by_ms; /* an AVG gave the role up: somebody leads by then; 0 no such thing */

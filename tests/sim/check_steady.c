@@ -22,11 +22,17 @@ static uint64_t long_ms(const struct sim_host *host)
     return host->config.hold_ms + 4 * (uint64_t)host->config.hello_ms;
 }
 
-/* Preempt off means off: while another AVG was there all the time, nobody takes the role. */
+/* Preempt off means off: while another AVG was there all the time, nobody takes the role. One that
+ * lost state and clock learns of its later incarnation by an echo, of which recordings may use up
+ * the one that each node says in a hello; then it believes nobody and leads nobody for a while. */
 static void check_new_active(struct sim_check *check, struct sim_host *host)
 {
     struct sim_world *world = check->world;
+    struct glbp_group_status status;
 
+    sim_host_status(host, &status);
+    if (check->replays && status.lone)
+        return;
     for (size_t i = 0; i < world->hosts_n; i++) {
         const struct sim_host *other = &world->hosts[i];
         const struct sim_watched *seen = &check->hosts[i];

@@ -229,6 +229,7 @@ struct sim_world *sim_setup(const struct sim_options *options, struct sim_faults
     world->net.jitter_ms = faults->quiet_jitter_ms;
     check->preempts = ret->preempt_ms > 0;
     check->steady_links = !ret->sparse && class != SIM_CLASS_LONG && class != SIM_CLASS_HEAL;
+    check->replays = (faults->kinds & SIM_FAULT_BIT(SIM_FAULT_REPLAY)) != 0;
     check->reloads = (faults->kinds & SIM_FAULT_BIT(SIM_FAULT_RELOAD)) != 0;
     check->mixed = habits.mixed || check->reloads;
     if (faults->kinds & network_kinds())
