@@ -25,7 +25,8 @@ size_t glbp_log_line(uint64_t wall_ms, int severity, const char *mnemonic, const
 size_t glbp_log_line_event(const struct glbp_event *event, const char *group, uint32_t group_id,
                            bool json, char *ret);
 
-/* A check of the local BFF changed, in JSON: "group", "id", "check", "up", "text". */
+/* A check of the local BFF changed, in JSON: "group", "id", "check", "up", "text": that of the log
+ * after "web Grp 10 ". */
 size_t glbp_log_line_check(uint64_t wall_ms, int severity, const char *group, uint32_t group_id,
                            const char *check, bool up, const char *text, char *ret);
 

@@ -4,6 +4,7 @@
 
 #include "agent/clock.h"
 #include "agent/inside.h"
+#include "agent/log_line.h"
 
 static void send_all(struct glbp_agent *agent)
 {
@@ -45,8 +46,11 @@ static void tell_all(struct glbp_agent *agent, const struct glbp_agent_group *gr
         glbp_log_event(&agent->out.events[i], config->name, config->id);
         glbp_http_event(agent->http, (size_t)(group - agent->groups), &agent->out.events[i],
                         config->name, config->id);
-        if (agent->control != NULL)
-            glbp_control_event(agent->control, &agent->out.events[i], config->name, config->id);
+        if (agent->control != NULL) {
+            char line[GLBP_LOG_LINE_SIZE];
+            glbp_log_line_event(&agent->out.events[i], config->name, config->id, true, line);
+            glbp_control_event(agent->control, line);
+        }
     }
     if (agent->out.events_dropped > 0)
         glbp_log(4, "CONFIG", "%s Grp %u: %zu events dropped", config->name, config->id,

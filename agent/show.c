@@ -79,13 +79,17 @@ void glbp_agent_track(struct glbp_agent *agent, const struct glbp_check_report *
     if (!report->changed)
         return;
     const struct glbp_group_config *config = glbp_group_config(group->group);
-    glbp_log(track->view.up ? 6 : 4, "TRACK", "%s Grp %u check %s %s -> %s (%s)", config->name,
-             config->id, track->name, verdict_name(was_known, was_up),
-             verdict_name(track->view.known, track->view.up), track->last);
-    char line[GLBP_LOG_LINE_SIZE];
-    glbp_log_line_check(glbp_clock_now().wall_ms, track->view.up ? 6 : 4, config->name, config->id,
-                        track->name, track->view.up, track->last, line);
+    int severity = track->view.up ? 6 : 4;
+    char text[GLBP_LOG_TEXT_SIZE], line[GLBP_LOG_LINE_SIZE];
+    (void)snprintf(text, sizeof(text), "check %s %s -> %s (%s)", track->name,
+                   verdict_name(was_known, was_up), verdict_name(track->view.known, track->view.up),
+                   track->last);
+    glbp_log(severity, "TRACK", "%s Grp %u %s", config->name, config->id, text);
+    glbp_log_line_check(glbp_clock_now().wall_ms, severity, config->name, config->id, track->name,
+                        track->view.up, text, line);
     glbp_http_check(agent->http, (size_t)(group - agent->groups), line);
+    if (agent->control != NULL)
+        glbp_control_event(agent->control, line);
     agent->shown_stale = true;
 }
 

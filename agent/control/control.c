@@ -261,10 +261,9 @@ void glbp_control_answer(struct glbp_control *control, uint64_t token, json_t *r
     json_decref(result);
 }
 
-void glbp_control_event(struct glbp_control *control, const struct glbp_event *event,
-                        const char *group, uint32_t group_id)
+void glbp_control_event(struct glbp_control *control, const char *line)
 {
-    const char *kept = glbp_control_ring_add(&control->ring, event, group, group_id);
+    const char *kept = glbp_control_ring_add(&control->ring, line);
 
     for (struct glbp_connection *c = control->connections; c != NULL && kept != NULL; c = c->next) {
         if (!c->follows || c->state == GLBP_CONNECTION_HANGING_UP)

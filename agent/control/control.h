@@ -92,10 +92,9 @@ int glbp_control_new(uv_loop_t *loop, const struct glbp_control_options *options
 void glbp_control_answer(struct glbp_control *control, uint64_t token, json_t *result,
                          const char *error);
 
-/* Keeps an event for `glbpctl events` and sends it to whoever follows. event and group are borrowed
- * for the call. */
-void glbp_control_event(struct glbp_control *control, const struct glbp_event *event,
-                        const char *group, uint32_t group_id);
+/* Keeps what happened for `glbpctl events` and sends it to whoever follows. line: as the log's JSON
+ * has it (agent/log_line.h), borrowed for the call. */
+void glbp_control_event(struct glbp_control *control, const char *line);
 
 /* Removes the socket file, if it is still this one, and closes everything; open answers are lost.
  * `closed` (NULL: nobody) is called from the loop once the last handle is closed and `control` is

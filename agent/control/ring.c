@@ -3,27 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/log_line.h"
-
 #define HEAD "{\"ok\":true,\"result\":{\"events\":["
 #define TAIL "]}}"
 
-const char *glbp_control_ring_add(struct glbp_control_ring *ring, const struct glbp_event *event,
-                                  const char *group, uint32_t group_id)
+const char *glbp_control_ring_add(struct glbp_control_ring *ring, const char *line)
 {
-    char text[GLBP_LOG_LINE_SIZE];
-    char *line;
+    char *kept = strdup(line);
 
-    glbp_log_line_event(event, group, group_id, true, text);
-    line = strdup(text);
-    if (line == NULL)
+    if (kept == NULL)
         return NULL;
     free(ring->lines[ring->next]);
-    ring->lines[ring->next] = line;
+    ring->lines[ring->next] = kept;
     ring->next = (ring->next + 1) % GLBP_CONTROL_EVENTS;
     if (ring->count < GLBP_CONTROL_EVENTS)
         ring->count++;
-    return line;
+    return kept;
 }
 
 char *glbp_control_ring_answer(const struct glbp_control_ring *ring, size_t last)

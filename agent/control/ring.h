@@ -1,4 +1,4 @@
-/* The last events, each as one line of JSON: what `glbpctl events` prints. */
+/* The last events and changes of checks, each as one line of JSON: what `glbpctl events` prints. */
 #ifndef GLBP_CONTROL_RING_H
 #define GLBP_CONTROL_RING_H
 
@@ -11,10 +11,9 @@ struct glbp_control_ring {
     size_t count;
 };
 
-/* Keeps one more event, in the words of the log's JSON lines; the oldest gives way.
- * Returns its line, borrowed until the next call, or NULL if there was no memory for it. */
-const char *glbp_control_ring_add(struct glbp_control_ring *ring, const struct glbp_event *event,
-                                  const char *group, uint32_t group_id);
+/* Keeps a copy of one more line; the oldest gives way. Returns the copy, borrowed until the next
+ * call, or NULL if there was no memory for it. */
+const char *glbp_control_ring_add(struct glbp_control_ring *ring, const char *line);
 
 /* The answer that holds the last `last` events, or as many as are kept, oldest first. Heap; NULL if
  * there is no memory. */

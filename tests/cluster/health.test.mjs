@@ -36,6 +36,7 @@ clusterTest('R-52: a BFF that is down when its agent starts gets no traffic',
     const handed = timeline.seen(up.name, 'pool', at).flatMap((seen) => seen.json?.gateways ?? [])
       .filter((g) => g.id === down.name && g.alive);
     assert.deepEqual(handed, []);
+    assert.match(down.ctl('events').stdout, /%GLBP-4-TRACK: web Grp 10 check \S+ Unknown -> Down \(/);
   });
 
 clusterTest('R-47: all BFFs die: the pool says degraded and is not empty', { n: 2, ...FAST },

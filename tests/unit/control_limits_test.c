@@ -158,7 +158,7 @@ START_TEST(a_follower_that_does_not_read_is_dropped)
     rig_ask(&rig, quick, "{\"cmd\":\"events\",\"follow\":true}");
     while (strstr(rig_logged(), "dropped") == NULL) {
         ck_assert_uint_lt(++sent, 100000);
-        glbp_control_event(rig.control, &event, "web", 10);
+        rig_event(&rig, &event, "web", 10);
         if (sent % 100 == 0) {
             for (; got < sent; got++)
                 rig_line(&rig, quick);
@@ -167,7 +167,7 @@ START_TEST(a_follower_that_does_not_read_is_dropped)
     for (; got < sent; got++)
         rig_line(&rig, quick);
     ck_assert(rig_gone(&rig, slow));
-    glbp_control_event(rig.control, &event, "web", 10);
+    rig_event(&rig, &event, "web", 10);
     ck_assert_ptr_nonnull(strstr(rig_line(&rig, quick), "bff-2"));
     close(quick);
 }
@@ -219,7 +219,7 @@ START_TEST(x14_half_open_clients_cost_nothing_and_go)
     ck_assert_ptr_nonnull(strstr(rig_line(&rig, reload), "no answer in time"));
     ck_assert(rig_gone(&rig, reload));
     glbp_control_answer(rig.control, rig.request.token, NULL, NULL);
-    glbp_control_event(rig.control, &(struct glbp_event){.node = "bff-9"}, "web", 10);
+    rig_event(&rig, &(struct glbp_event){.node = "bff-9"}, "web", 10);
     ck_assert_ptr_nonnull(strstr(rig_line(&rig, follower), "\"group\":\"web\""));
     worker = rig_connect(&rig);
     ck_assert_str_eq(rig_ask(&rig, worker, STATUS), NODE);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/log.h"
+#include "agent/log_line.h"
 #include "proto/err.h"
 
 #define PATIENCE_MS 5000
@@ -245,4 +246,12 @@ int main(void)
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? 0 : 1;
+}
+
+void rig_event(struct rig *rig, const struct glbp_event *event, const char *group, uint32_t id)
+{
+    char line[GLBP_LOG_LINE_SIZE];
+
+    glbp_log_line_event(event, group, id, true, line);
+    glbp_control_event(rig->control, line);
 }

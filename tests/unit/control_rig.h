@@ -32,6 +32,8 @@ int rig_connect(struct rig *rig);
 void rig_send(struct rig *rig, int fd, const char *text); /* all of it, running the loop */
 const char *rig_line(struct rig *rig, int fd);            /* the next line, until the next call */
 const char *rig_ask(struct rig *rig, int fd, const char *request);
+/* It happens at the agent. */
+void rig_event(struct rig *rig, const struct glbp_event *event, const char *group, uint32_t id);
 bool rig_gone(struct rig *rig, int fd); /* the agent closed it; what came before is read away */
 void rig_run(struct rig *rig, unsigned ms);
 

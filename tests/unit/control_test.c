@@ -166,7 +166,7 @@ static void happen(uint64_t number)
     struct glbp_event event = {.kind = GLBP_EV_MEMBER_BACK, .at = {.wall_ms = 1000 + number}};
 
     snprintf(event.node, sizeof event.node, "bff-%u", (unsigned)number);
-    glbp_control_event(rig.control, &event, "web", 10);
+    rig_event(&rig, &event, "web", 10);
 }
 
 static long number_of(const json_t *event)

@@ -180,11 +180,11 @@ START_TEST(events_are_followed_until_the_agent_ends)
     int fd, status;
     pid_t pid;
 
-    glbp_control_event(rig.control, &event, "web", 10);
+    rig_event(&rig, &event, "web", 10);
     pid = start("events -f", &fd);
     ck_assert(gather(fd, "web Grp 10"));
     ck_assert_ptr_nonnull(strstr(output, "1970-01-01T00:00:00.000Z %GLBP-6-MEMBER: web Grp 10"));
-    glbp_control_event(rig.control, &event, "api", 0);
+    rig_event(&rig, &event, "api", 0);
     ck_assert(gather(fd, "api Grp 0"));
     glbp_control_close(rig.control, NULL, NULL);
     ck_assert(gather(fd, NULL));
