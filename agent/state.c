@@ -17,7 +17,7 @@
 #include "proto/wire/message.h"
 
 #define STOP_MS  1000
-#define FIRST_MS 100
+#define FIRST_MS 500
 #define RETRY_MS 5000 /* after a write that failed */
 #define PACE_MS  100  /* after one that did not: a flapping group must not wear out the disk */
 

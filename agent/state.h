@@ -15,7 +15,7 @@ struct glbp_state_store;
 
 /* Makes state_dir (0750) where it is missing, reads the file, settles this life's incarnation,
  * max(wall_ms, last one kept + 1), starts the writer thread and waits until it has written the
- * incarnation, 100 ms at most: a life that was heard is not forgotten.
+ * incarnation, 0.5 s at most: a life that was heard is not forgotten.
  *   dir      copied; NULL: nothing is kept, every function works all the same
  *   node     copied; a file that another node wrote is not used
  *   wall_ms  now
