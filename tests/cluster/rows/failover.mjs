@@ -137,6 +137,7 @@ export async function restartAvg(cluster) {
   const { names, timeline } = cluster;
   const { hold } = cluster.options;
   await takeover(cluster, old.crash(), old);
+  await sleep(2 * hold); // with preempt on, a third may still take the role from the standby
   const at = now();
   await cluster.revive(old);
   await sleep(3 * hold);
