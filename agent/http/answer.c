@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define PREFLIGHT_AGE_S "600"
-#define METHODS         "GET, HEAD, OPTIONS"
 
 /* A header that cannot be added (no memory) is left out. */
 static void add(struct MHD_Response *response, const char *name, const char *value)
@@ -114,7 +113,7 @@ static void add_cors(struct MHD_Response *response, const struct glbp_request *r
         "ETag, Retry-After, GLBP-Stamp, GLBP-Age, GLBP-Stale");
     if (!preflight)
         return;
-    add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, GLBP_METHODS);
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
         "Accept, Cache-Control, If-None-Match, Last-Event-ID");
     add(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE_S);

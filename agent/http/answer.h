@@ -7,6 +7,9 @@
 #include "agent/http/snapshot.h"
 #include "agent/http/stream.h"
 
+/* All that is served. */
+#define GLBP_METHODS "GET, HEAD, OPTIONS"
+
 #define GLBP_TYPE_JSON   "application/json"
 #define GLBP_TYPE_TEXT   "text/plain; charset=utf-8"
 #define GLBP_TYPE_EVENTS "text/event-stream"

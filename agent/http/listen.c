@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/net/addr.h"
+
 #define BACKLOG 1024
 
 /* What the kernel holds of answers for a client that does not read; a fixed size in place of one
@@ -18,29 +20,6 @@
 /* Kept free for datagrams, the control socket, checks, probes and the state file. */
 #define RESERVE_MIN 16
 #define RESERVE_MAX 128
-
-union sockaddr_any {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-};
-
-static socklen_t to_sockaddr(const struct glbp_addr *addr, union sockaddr_any *ret)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    memset(ret, 0, sizeof *ret);
-    if (memcmp(addr->ip, mapped, sizeof mapped) == 0) {
-        ret->in.sin_family = AF_INET;
-        ret->in.sin_port = htons(addr->port);
-        memcpy(&ret->in.sin_addr, addr->ip + 12, 4);
-        return sizeof ret->in;
-    }
-    ret->in6.sin6_family = AF_INET6;
-    ret->in6.sin6_port = htons(addr->port);
-    ret->in6.sin6_scope_id = addr->scope;
-    memcpy(&ret->in6.sin6_addr, addr->ip, 16);
-    return sizeof ret->in6;
-}
 
 static const char *what_to_do(int error)
 {
@@ -70,23 +49,25 @@ static void explain(const struct glbp_addr *addr, const char *key, int error, ch
 int glbp_listen(const struct glbp_addr *addr, const char *key, char *error, size_t errcap,
                 uint16_t *ret_port)
 {
-    union sockaddr_any bound;
-    socklen_t len = to_sockaddr(addr, &bound);
+    struct sockaddr_storage bound;
+    socklen_t len = glbp_addr_to_sockaddr(addr, &bound);
+    struct glbp_addr got = {.port = 0};
     int on = 1;
     int off = 0;
     int send_buffer = SEND_BUFFER;
-    int fd = socket(bound.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(bound.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         goto fail;
     /* A restart does not wait for the connections of the last life to leave TIME_WAIT. */
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
-    if (bound.any.sa_family == AF_INET6)
+    if (bound.ss_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, &bound.any, len) != 0 || listen(fd, BACKLOG) != 0 ||
-        getsockname(fd, &bound.any, &len) != 0)
+    if (bind(fd, (struct sockaddr *)&bound, len) != 0 || listen(fd, BACKLOG) != 0 ||
+        getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
         goto fail;
-    *ret_port = ntohs(bound.any.sa_family == AF_INET ? bound.in.sin_port : bound.in6.sin6_port);
+    (void)glbp_addr_from_sockaddr((struct sockaddr *)&bound, &got);
+    *ret_port = got.port;
     return fd;
 fail:
     explain(addr, key, errno, error, errcap);

@@ -1,16 +1,15 @@
 #include "agent/http/routes.h"
 
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "agent/http/negotiate.h"
 #include "agent/http/wait.h"
+#include "agent/net/addr.h"
 #include "proto/group/balance.h"
 
-#define METHODS    "GET, HEAD, OPTIONS"
 #define POOL_CACHE "public, max-age=1, stale-while-revalidate=5, stale-if-error=86400"
 
 /* `rest`: what follows the path of a route that ends in a slash, "" otherwise. */
@@ -135,28 +134,18 @@ static void answer_events(const struct glbp_request *request, const char *name,
  * that every agent hashes the same). */
 static int pick_by_client(const struct glbp_request *request, const struct glbp_pool_doc *pool)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     const char *key = NULL;
     size_t len = 0;
     (void)MHD_lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, "client",
                                         sizeof "client" - 1, &key, &len);
     if (key != NULL && len > 0)
         return glbp_balance_rendezvous(&pool->table, key, len);
-    uint8_t ip[16] = {0};
+    struct glbp_addr client = {.port = 0};
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const struct sockaddr *peer = info != NULL ? info->client_addr : NULL;
-    if (peer != NULL && peer->sa_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-        memcpy(&in6, peer, sizeof in6);
-        memcpy(ip, &in6.sin6_addr, sizeof ip);
-    } else if (peer != NULL) {
-        struct sockaddr_in in;
-        memcpy(&in, peer, sizeof in);
-        memcpy(ip, mapped, sizeof mapped);
-        memcpy(ip + 12, &in.sin_addr, 4);
-    }
-    return glbp_balance_rendezvous(&pool->table, ip, sizeof ip);
+    if (info != NULL && info->client_addr != NULL)
+        (void)glbp_addr_from_sockaddr(info->client_addr, &client);
+    return glbp_balance_rendezvous(&pool->table, client.ip, sizeof client.ip);
 }
 
 static int pick(const struct glbp_request *request, struct glbp_pool_doc *pool, size_t group_index)
@@ -344,7 +333,7 @@ static bool is_misdirected(const struct glbp_request *request)
 static void answer_options(struct glbp_answer *ret)
 {
     ret->status = MHD_HTTP_NO_CONTENT;
-    ret->allow = METHODS;
+    ret->allow = GLBP_METHODS;
     ret->preflight = true;
 }
 
