@@ -159,7 +159,8 @@ void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
 }
 
 /* Not before the forwarder preempt delay, which counts from when the owner serves again. That the
- * AVG had seen it serve before is sure only if it led already when that ended. */
+ * AVG had seen it serve before is sure only if it led already when that ended, and a process that
+ * shuts down serves no more some time before it ends. */
 void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
                              const struct glbp_slot_entry *slot)
 {
@@ -171,7 +172,7 @@ void sim_check_steady_return(struct sim_check *check, struct sim_host *avg,
         left_ms = seen->eligible && !seen->draining ? seen->left_ms : seen->left_before_ms;
     if (!check->steady_links || check->reloads || left_ms == 0 ||
         (seen->removed_ms > 0 && seen->removed_ms + SIM_SHUTDOWN_MS >= left_ms) ||
-        check->hosts[avg->index].active_since_ms >= left_ms ||
+        check->hosts[avg->index].active_since_ms + SIM_SHUTDOWN_MS >= left_ms ||
         seen->serves_since_ms + delay_ms <= check->world->now_ms)
         return;
     sim_fail(check->world,
