@@ -143,11 +143,11 @@ clusterTest('a disk that is full: said once, and written when there is room', { 
   host.startAgent();
   await says(host, 'cannot be written: No space left');
   await eventually('it leads', () => leads(cluster, host));
-  assert.ok((await host.status()).counters.state_failures > 0);
+  await eventually('the failure is counted', async () => (await host.status()).counters.state_failures > 0);
   rmSync(`/proc/${host.agent.pid}/root${host.config.state_dir}/filler`);
   await says(host, 'is written again');
   assert.equal(host.agentLog().match(/cannot be written/g).length, 1);
-  assert.ok((await host.status()).counters.state_writes > 0);
+  await eventually('the write is counted', async () => (await host.status()).counters.state_writes > 0);
 });
 
 clusterTest('R-46: a name server that never answers: the agent leads alone, stops at once, and finds the '
