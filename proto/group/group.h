@@ -205,7 +205,7 @@ struct glbp_group {
     struct glbp_claim yielded_to;
     uint64_t yielded_term; /* of our claim then */
     bool yielded_minority;
-    uint64_t minority_avg_id; /* yielded to, while both were in the minority; 0 none */
+    uint64_t minority_avg_id; /* yielded to out of a minority, and still in one; 0 none */
     uint64_t other_avg_ms;    /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-/* Between one sending of a table and the next, while a live member's stamp is behind; then with
- * every hello.
- */
+/* From one sending of a table to the next while a live member is behind; then with every hello. */
 static const uint64_t repeat_gaps_ms[] = {100, 100, 200, 400};
 #define REPEATS (sizeof(repeat_gaps_ms) / sizeof(repeat_gaps_ms[0]))
 

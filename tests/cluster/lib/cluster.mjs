@@ -71,7 +71,7 @@ class Host {
     renameSync(`${this.clockFile}.new`, this.clockFile);
   }
 
-  /** Lets suspend() move the agent's clock as a suspend of its host does: all but the monotonic one, and the timers. */
+  /** Lets suspend() move the agent's CLOCK_BOOTTIME as a suspend of its host does; its timers stay. */
   suspendable() {
     const library = join(this.dir, 'suspend.so');
     run('cc', ['-shared', '-fPIC', '-o', library, join(LIB, 'suspend.c')]);
