@@ -56,16 +56,36 @@ static struct count count_members(struct glbp_group *group)
     return count;
 }
 
+/* When the condition has been false for 2 hellos, and the minority is over: a heal brings members
+ * back before the claims have met. GLBP_NEVER_MS while it holds. */
+static uint64_t over_ms(struct glbp_group *group, bool holds)
+{
+    if (holds)
+        group->minority_false_ms = GLBP_NEVER_MS;
+    else if (group->minority_false_ms == GLBP_NEVER_MS)
+        group->minority_false_ms = group->now.mono_ms;
+    return holds ? GLBP_NEVER_MS : group->minority_false_ms + 2 * (uint64_t)group->config.hello_ms;
+}
+
+/* Who yielded out of a minority counts the claim that it yielded to until its own would be of the
+ * minority no more: then that of the majority has been heard, too. */
+static uint64_t settle_yielded(struct glbp_group *group)
+{
+    if (group->minority_avg_id == 0)
+        return GLBP_NEVER_MS;
+    struct count count = count_members(group);
+    uint64_t end_ms = over_ms(group, 2 * count.lost > count.members);
+    if (group->now.mono_ms < end_ms)
+        return end_ms;
+    group->minority_avg_id = 0;
+    return GLBP_NEVER_MS;
+}
+
 uint64_t glbp_minority_settle(struct glbp_group *group)
 {
     if (group->state != GLBP_ACTIVE) {
         group->minority = false; /* the change of state tells it */
-        if (group->minority_avg_id != 0) {
-            struct count count = count_members(group);
-            if (2 * count.lost <= count.members)
-                group->minority_avg_id = 0;
-        }
-        return GLBP_NEVER_MS;
+        return settle_yielded(group);
     }
     struct count count = count_members(group);
 
@@ -79,18 +99,12 @@ uint64_t glbp_minority_settle(struct glbp_group *group)
     if (fresh)
         next_ms = count.next_ms <= fresh_until_ms ? count.next_ms : fresh_until_ms + 1;
 
-    /* Never of one or two: this node is never gone. */
-    if (2 * gone > count.members) {
-        group->minority_false_ms = GLBP_NEVER_MS;
-        if (!group->minority)
-            set_minority(group, true, gone, count.members);
-        return next_ms;
-    }
+    bool holds = 2 * gone > count.members; /* never of one or two: this node is never gone */
+    uint64_t end_ms = over_ms(group, holds);
+    if (holds && !group->minority)
+        set_minority(group, true, gone, count.members);
     if (!group->minority)
         return next_ms;
-    if (group->minority_false_ms == GLBP_NEVER_MS)
-        group->minority_false_ms = now_ms;
-    uint64_t end_ms = group->minority_false_ms + 2 * (uint64_t)group->config.hello_ms;
     if (now_ms >= end_ms) {
         set_minority(group, false, gone, count.members);
         return next_ms;

@@ -147,9 +147,36 @@ START_TEST(s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in
     ck_assert_str_eq(status_of(&rig).avg, "a");
 
     peer_follows(&b, NULL);
-    wait_with(&rig, 4 * HELLO, all, 2); /* two of five are lost: a's claim is none any more */
+    wait_with(&rig, 5 * HELLO, all, 2); /* two of five are lost: a's claim is none any more */
     ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
     ck_assert(!status_of(&rig).minority);
+}
+END_TEST
+
+/* The same in a heal that has brought back half of m's members before: its standby waits only for
+ * an AVG that is named. */
+START_TEST(s5_who_yields_out_of_a_minority_names_the_winner_although_its_members_are_back)
+{
+    struct peer c = peer_of("c", 3), d = peer_of("d", 4), e = peer_of("e", 5);
+    struct peer *all[] = {&b, &c, &a, &d};
+    lead(&rig, all, 4);
+    wait_ms(&rig, HOLD + HELLO);
+    peer_follows(&b, NULL);
+    peer_follows(&c, NULL);
+    wait_with(&rig, HELLO, all, 2);
+    ck_assert(status_of(&rig).minority);
+    peer_leads(&e, rig.hello.follows.term + 1000);
+    e.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    e.hears_m = false;
+    e.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
+    e.msg.heard_n = 1;
+    rig_clear(&rig);
+    (void)say(&rig, &e);
+    wait_ms(&rig, 10);
+    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
+    ck_assert_uint_ge(rig.hellos, 1);
+    ck_assert(rig.hello.follows.present);
+    ck_assert_uint_eq(rig.hello.follows.id, e.msg.follows.id);
 }
 END_TEST
 
@@ -410,6 +437,8 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again);
     tcase_add_test(tcase,
                    s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in_none);
+    tcase_add_test(tcase,
+                   s5_who_yields_out_of_a_minority_names_the_winner_although_its_members_are_back);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);
     tcase_add_test(tcase, s5_a_minority_claim_that_does_not_list_us_is_none);
