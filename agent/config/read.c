@@ -350,13 +350,22 @@ static void read_value(struct reader *reader, const struct glbp_key_row *row, js
     }
 }
 
+/* Whether a key is written as a path of the table, "log.level": no name of one has a '.' or '['. */
+static bool is_path(const char *key)
+{
+    return strpbrk(key, ".[") != NULL;
+}
+
 /* An error, not a warning: a misspelt key would silently keep its default. */
 static void unknown_key(struct reader *reader, const char *key, const char *prefix,
                         const struct glbp_path *path)
 {
     const char *meant = glbp_keys_suggest(prefix, key);
 
-    if (meant != NULL)
+    if (is_path(key))
+        glbp_mistake_key(reader->mistakes, path,
+                         "unknown key; write objects in objects: { \"log\": { \"level\": ... } }");
+    else if (meant != NULL)
         glbp_mistake_key(reader->mistakes, path, "unknown key; did you mean \"%s\"?", meant);
     else
         glbp_mistake_key(reader->mistakes, path, "unknown key");
@@ -370,7 +379,7 @@ static void read_object(struct reader *reader, json_t *object, const char *prefi
 
     json_object_foreach(object, key, value)
     {
-        const struct glbp_key_row *row = glbp_keys_find(prefix, key);
+        const struct glbp_key_row *row = is_path(key) ? NULL : glbp_keys_find(prefix, key);
         const struct glbp_path *at = GLBP_AT(path, key);
 
         if (row == NULL)

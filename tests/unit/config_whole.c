@@ -69,6 +69,18 @@ START_TEST(r69_texts_that_are_no_json)
 }
 END_TEST
 
+/* The table of keys has paths; a file has objects. */
+START_TEST(keys_that_are_paths)
+{
+    refused("{\"log.level\": \"debug\"}", 22,
+            "gateway.json:1:2: log.level: unknown key; write objects in objects: "
+            "{ \"log\": { \"level\": ... } }\n");
+    refused("{\"groups[].checks\": {\"type\": \"none\"}}", 37,
+            "gateway.json:1:2: groups[].checks: unknown key; write objects in objects: "
+            "{ \"log\": { \"level\": ... } }\n");
+}
+END_TEST
+
 START_TEST(files_that_cannot_be_read)
 {
     struct glbp_config *config = NULL;
@@ -363,6 +375,7 @@ TCase *config_whole(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, r69_texts_that_are_no_json);
+    tcase_add_test(tcase, keys_that_are_paths);
     tcase_add_test(tcase, files_that_cannot_be_read);
     tcase_add_test(tcase, damaged_texts);
     tcase_add_test(tcase, defaults);
