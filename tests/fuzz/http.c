@@ -84,6 +84,17 @@ static void start_server(void)
 
 /* ---- the client ---- */
 
+/* libFuzzer's alarm breaks a call that has a time-out, whatever SA_RESTART says. */
+static ssize_t read_on(int fd, char *ret, size_t cap)
+{
+    ssize_t n;
+
+    do
+        n = recv(fd, ret, cap, 0);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 /* Sends all, and reads until the server hangs up. Returns the bytes read; 0 if it hung up while
  * bytes of ours were on their way, since a reset may swallow the end of an answer. */
 static size_t talk(bool admin, const uint8_t *bytes, size_t len, char *ret)
@@ -104,7 +115,7 @@ static size_t talk(bool admin, const uint8_t *bytes, size_t len, char *ret)
         len -= (size_t)n;
     }
     (void)shutdown(fd, SHUT_WR);
-    while ((n = recv(fd, ret + got, ANSWER_MAX - got, 0)) > 0)
+    while ((n = read_on(fd, ret + got, ANSWER_MAX - got)) > 0)
         got += (size_t)n;
     FUZZ_REQUIRE(got < ANSWER_MAX && (n == 0 || errno == ECONNRESET));
     close(fd);
