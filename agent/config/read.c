@@ -362,7 +362,7 @@ static void unknown_key(struct reader *reader, const char *key, const char *pref
 {
     const char *meant = glbp_keys_suggest(prefix, key);
 
-    if (is_path(key))
+    if (glbp_keys_find(prefix, key) != NULL) /* as a path */
         glbp_mistake_key(reader->mistakes, path,
                          "unknown key; write objects in objects: { \"log\": { \"level\": ... } }");
     else if (meant != NULL)
