@@ -208,7 +208,8 @@ static bool preempts(struct glbp_group *group)
     return avg != NULL && avg->heard_hello && avg->state == GLBP_ACTIVE &&
            group->config.priority > avg->priority &&
            glbp_stamp_cmp(&group->table.stamp, &avg->stamp) == 0 &&
-           glbp_member_lists_us(group, avg);
+           glbp_member_lists_us(group, avg) &&
+           !glbp_minority_hears_few(group); /* it would yield at once, and preempt again */
 }
 
 static bool has_heir(struct glbp_group *group)

@@ -458,6 +458,10 @@ uint64_t glbp_slots_decide(struct glbp_group *group);
  * time at which it may change by itself. Called before the first hello of a claim. */
 uint64_t glbp_minority_settle(struct glbp_group *group);
 
+/* Whether more than half of the members of the table are lost to this node, whatever its state: a
+ * claim of its own would be of the minority. */
+bool glbp_minority_hears_few(struct glbp_group *group);
+
 /* ---- event.c ---- */
 /* Next free event of the step's output, zeroed but for kind and time; a spare one (dropped and
  * counted) when the output is full. Never NULL. */

@@ -56,6 +56,12 @@ static struct count count_members(struct glbp_group *group)
     return count;
 }
 
+bool glbp_minority_hears_few(struct glbp_group *group)
+{
+    struct count count = count_members(group);
+    return 2 * count.lost > count.members;
+}
+
 /* When the condition has been false for 2 hellos, and the minority is over: a heal brings members
  * back before the claims have met. GLBP_NEVER_MS while it holds. */
 static uint64_t over_ms(struct glbp_group *group, bool holds)
@@ -73,8 +79,7 @@ static uint64_t settle_yielded(struct glbp_group *group)
 {
     if (group->minority_avg_id == 0)
         return GLBP_NEVER_MS;
-    struct count count = count_members(group);
-    uint64_t end_ms = over_ms(group, 2 * count.lost > count.members);
+    uint64_t end_ms = over_ms(group, glbp_minority_hears_few(group));
     if (group->now.mono_ms < end_ms)
         return end_ms;
     group->minority_avg_id = 0;

@@ -200,8 +200,8 @@ static bool believes(const struct sim_host *host, const struct sim_host *other)
     return sim_check_sees(host, other->node, &view) && view.alive && view.direct;
 }
 
-/* It is heard by this one, or by some host that this one believes: with keys, whoever hears nobody
- * proves nothing. Farther away, what is told of it may be older than its hold. */
+/* It is heard by this one, or believed by some host that this one believes: with keys, whoever
+ * hears nobody proves nothing. Farther away, what is told of it may be older than its hold. */
 static bool is_near(const struct sim_check *check, const struct sim_host *host, const char *node)
 {
     struct sim_world *world = check->world;
@@ -212,7 +212,7 @@ static bool is_near(const struct sim_check *check, const struct sim_host *host, 
 
         if (relay->group && sim_net_link(world, other->index, i)->cuts == 0 &&
             sim_net_link(world, i, host->index)->cuts == 0 &&
-            (relay == other || believes(host, relay)))
+            (relay == other || (believes(host, relay) && believes(relay, other))))
             return true;
     }
     return false;

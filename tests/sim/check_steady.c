@@ -60,6 +60,15 @@ static bool all_settled(const struct sim_check *check)
     return true;
 }
 
+/* One that preempted the AVG, and that it has not heard yet. */
+static bool another_leads(const struct sim_check *check, const struct sim_host *host)
+{
+    for (size_t i = 0; i < check->world->hosts_n; i++)
+        if (i != host->index && check->hosts[i].state == GLBP_ACTIVE)
+            return true;
+    return false;
+}
+
 /* The AVG gave the role up, and its table names a standby that is up and awake. */
 static void expect_heir(struct sim_check *check, struct sim_host *host,
                         const struct glbp_event *event)
@@ -72,7 +81,7 @@ static void expect_heir(struct sim_check *check, struct sim_host *host,
 
     if (!orderly || seen->active_since_ms + long_ms(host) > check->world->now_ms || !heir ||
         heir == host || check->hosts[heir->index].state != GLBP_STANDBY ||
-        !awake_for(check, heir, long_ms(heir)) || !all_settled(check))
+        !awake_for(check, heir, long_ms(heir)) || !all_settled(check) || another_leads(check, host))
         return;
     check->heir = heir->index;
     check->giver = host->index;
@@ -126,6 +135,16 @@ void sim_check_steady_loss(struct sim_check *check, struct sim_host *host,
                  other->label);
 }
 
+/* The newest table of its AVG, just published: one that preempts may not have heard of it. */
+static bool on_its_way(const struct sim_check *check, const struct glbp_table *table)
+{
+    const struct sim_host *avg = sim_check_host_named(check, table->stamp.avg);
+    const struct sim_watched *seen = avg ? &check->hosts[avg->index] : NULL;
+
+    return seen && glbp_stamp_cmp(&seen->stamp, &table->stamp) == 0 &&
+           seen->published_ms + sim_net_table_way_ms(check->world) > check->world->now_ms;
+}
+
 /* A slot keeps its owner when another node takes the lead: judged against the greatest table of an
  * earlier AVG that somebody awake holds, unless the new one began from a greater one of its own. */
 void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
@@ -141,7 +160,7 @@ void sim_check_steady_owners(struct sim_check *check, struct sim_host *host,
         if (held && other != host && awake_for(check, other, long_ms(other)) &&
             glbp_stamp_cmp(&held->stamp, &table->stamp) < 0 &&
             glbp_stamp_cmp(&held->stamp, own) > 0 &&
-            strcmp(held->stamp.avg, table->stamp.avg) != 0 &&
+            strcmp(held->stamp.avg, table->stamp.avg) != 0 && !on_its_way(check, held) &&
             (!before || glbp_stamp_cmp(&held->stamp, &before->stamp) > 0))
             before = held;
     }

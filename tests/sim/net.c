@@ -44,6 +44,11 @@ uint64_t sim_net_flushed_ms(const struct sim_world *world)
     return last_ms;
 }
 
+uint64_t sim_net_table_way_ms(const struct sim_world *world)
+{
+    return 20 + 4 * (uint64_t)(world->net.delay_ms + world->net.jitter_ms);
+}
+
 static struct sim_packet *packet_new(struct sim_world *world)
 {
     struct sim_packet *packet = world->net.free;

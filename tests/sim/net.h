@@ -57,6 +57,9 @@ void sim_net_heal(struct sim_world *world);
 /* When the last packet that is on its way now will arrive; now_ms if none is. */
 uint64_t sim_net_flushed_ms(const struct sim_world *world);
 
+/* How long a table that was just published may be on its way: it is said, asked for and sent. */
+uint64_t sim_net_table_way_ms(const struct sim_world *world);
+
 /* Carries out one send of a step. */
 void sim_net_send(struct sim_host *host, const struct glbp_send *send);
 

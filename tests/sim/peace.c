@@ -153,7 +153,7 @@ static void equal_tables(struct run *run)
 /* A table that was just published is on its way: looks again a little later. */
 static bool on_its_way(struct run *run, enum call call)
 {
-    uint64_t way_ms = 20 + 4 * (uint64_t)(run->world->net.delay_ms + run->world->net.jitter_ms);
+    uint64_t way_ms = sim_net_table_way_ms(run->world);
 
     for (size_t i = 0; i < run->world->hosts_n && run->put_off < 5; i++) {
         if (run->check.hosts[i].published_ms + way_ms > run->world->now_ms) {
