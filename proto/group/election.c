@@ -196,6 +196,13 @@ static bool crossed(struct glbp_group *group)
     return group->crossed && !group->follow.present;
 }
 
+/* A claim of ours would be of the minority, and the AVG's is not: it would be beaten at once, and
+ * we would preempt again. */
+static bool would_yield(struct glbp_group *group)
+{
+    return (group->follow.flags & GLBP_CLAIM_MINORITY) == 0 && glbp_minority_hears_few(group);
+}
+
 static bool preempts(struct glbp_group *group)
 {
     if (!group->config.preempt || !group->follow.present || stands_back(group) ||
@@ -208,8 +215,7 @@ static bool preempts(struct glbp_group *group)
     return avg != NULL && avg->heard_hello && avg->state == GLBP_ACTIVE &&
            group->config.priority > avg->priority &&
            glbp_stamp_cmp(&group->table.stamp, &avg->stamp) == 0 &&
-           glbp_member_lists_us(group, avg) &&
-           !glbp_minority_hears_few(group); /* it would yield at once, and preempt again */
+           glbp_member_lists_us(group, avg) && !would_yield(group);
 }
 
 static bool has_heir(struct glbp_group *group)

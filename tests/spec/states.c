@@ -333,28 +333,44 @@ START_TEST(s5_preempt_only_with_the_avgs_table_and_when_listed)
 }
 END_TEST
 
-/* A claim of the minority would be beaten at once, and made again 2 hellos later. */
-START_TEST(s5_who_hears_few_of_the_table_does_not_preempt)
+/* m hears a alone of a table of four: a claim of m would be of the minority. */
+static void hear_few(struct peer *a, uint8_t flags)
 {
     struct glbp_member_entry members[4];
     struct glbp_slot_entry slot;
     open_preempting(0);
-    struct peer a = peer_of("a", 1), c = peer_of("c", 3);
-    peer_leads(&a, 1000);
-    a.msg.stamp = (struct glbp_stamp){.term = 1000, .version = 1, .avg = "a"};
+    peer_leads(a, 1000);
+    a->msg.stamp = (struct glbp_stamp){.term = 1000, .version = 1, .avg = "a"};
+    a->msg.follows.flags = flags;
     struct glbp_table table = table_of(members, &slot, 1000, 1);
     for (size_t i = 1; i < 4; i++) {
         members[i] = members[0];
         members[i].node[0] = (char)('b' + i);
     }
     table.members_n = 4;
-    (void)say(&rig, &a);
-    say_table(&rig, &a, &table);
-    wait_with(&rig, 3 * HELLO, &(struct peer *){&a}, 1);
+    (void)say(&rig, a);
+    say_table(&rig, a, &table);
+    wait_with(&rig, 3 * HELLO, &a, 1);
+}
+
+/* The AVG would beat it at once, and m would claim again 2 hellos later. */
+START_TEST(s5_who_hears_few_of_the_table_does_not_preempt)
+{
+    struct peer a = peer_of("a", 1), c = peer_of("c", 3);
+    hear_few(&a, 0);
     ck_assert_uint_eq(rig.seen[GLBP_EV_PREEMPT], 0);
     peer_follows(&c, &a);
     (void)say(&rig, &c); /* two of five are lost */
     wait_ms(&rig, 10);
+    ck_assert_uint_eq(rig.seen[GLBP_EV_PREEMPT], 1);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+}
+END_TEST
+
+START_TEST(s5_of_a_minority_the_highest_priority_preempts_too)
+{
+    struct peer a = peer_of("a", 1);
+    hear_few(&a, GLBP_CLAIM_MINORITY);
     ck_assert_uint_eq(rig.seen[GLBP_EV_PREEMPT], 1);
     ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
 }
@@ -480,6 +496,7 @@ TCase *states_case(void)
     tcase_add_test(tcase, s5_shutdown_waits_for_the_successor_at_most_1_s);
     tcase_add_test(tcase, s5_preempt_only_with_the_avgs_table_and_when_listed);
     tcase_add_test(tcase, s5_who_hears_few_of_the_table_does_not_preempt);
+    tcase_add_test(tcase, s5_of_a_minority_the_highest_priority_preempts_too);
     tcase_add_test(tcase, s5_r04_preempt_waits_for_its_delay);
     tcase_add_test(tcase, s5_r04_equal_priority_never_preempts);
     tcase_add_test(tcase, s5_every_state_and_trigger_is_decided);
