@@ -89,6 +89,7 @@ TCase *datagram_case(void);
 TCase *freshness_case(void);
 TCase *liveness_case(void);
 TCase *states_case(void);
+TCase *preempt_case(void);
 TCase *claims_case(void);
 TCase *slots_case(void);
 TCase *tables_case(void);
