@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+/* Two AVGs that do not hear each other learn of a tie by one follower and raise in the same ms:
+ * with clocks that agree they would tie again, for ever. */
+#define RAISE_SPREAD_MS 64
+
 /* 2.2 hello: an AVG unheard for longer is judged by what others report of it. */
 static uint64_t stale_ms(uint32_t hello_ms)
 {
@@ -239,6 +243,9 @@ static void raise_term(struct glbp_group *group, uint64_t above)
     uint64_t term = glbp_claim_term_above(group, above);
     if (term <= above)
         return; /* the decoder refuses what lies beyond, so nobody could follow */
+    uint64_t spread = glbp_group_random(group, RAISE_SPREAD_MS);
+    if (term + spread <= GLBP_TERM_MAX)
+        term += spread;
     struct glbp_event *event = glbp_emit(group, GLBP_EV_TERM_RAISED);
     event->before = group->claim_term;
     event->term = term;

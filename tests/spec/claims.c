@@ -268,6 +268,23 @@ START_TEST(s5_a_follower_with_a_greater_term_raises_it)
 }
 END_TEST
 
+/* Else two whose clocks agree raise to one term, again and again. */
+START_TEST(s5_a_term_is_not_raised_to_the_clocks_ms_alone)
+{
+    unsigned beyond = 0;
+    lead(&rig, &(struct peer *){&b}, 1);
+    for (unsigned i = 0; i < 8; i++) {
+        wait_with(&rig, HELLO, &(struct peer *){&b}, 1);
+        b.msg.term = rig.hello.follows.term + 1;
+        (void)say(&rig, &b);
+        ck_assert_uint_eq(rig.seen[GLBP_EV_TERM_RAISED], i + 1);
+        ck_assert_uint_ge(rig.last[GLBP_EV_TERM_RAISED].term, rig.now.wall_ms);
+        beyond += rig.last[GLBP_EV_TERM_RAISED].term > rig.now.wall_ms;
+    }
+    ck_assert_uint_gt(beyond, 0);
+}
+END_TEST
+
 START_TEST(s5_a_follower_with_the_stamp_of_another_avg_raises_it)
 {
     lead(&rig, &(struct peer *){&b}, 1);
@@ -446,6 +463,7 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_of_two_lone_claims_the_lower_term_wins);
     tcase_add_test(tcase, s5_a_lone_avg_raises_no_term);
     tcase_add_test(tcase, s5_a_follower_with_a_greater_term_raises_it);
+    tcase_add_test(tcase, s5_a_term_is_not_raised_to_the_clocks_ms_alone);
     tcase_add_test(tcase, s5_a_follower_with_the_stamp_of_another_avg_raises_it);
     tcase_add_test(tcase, s5_who_does_not_follow_raises_no_term);
     tcase_add_test(tcase, s5_a_claims_term_is_above_all_seen_and_the_wall_clock);
