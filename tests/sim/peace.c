@@ -4,16 +4,21 @@
 
 #include "tests/sim/phases.h"
 
+/* How long Listen and Speak last. */
+static uint64_t window_ms(const struct run *run)
+{
+    return run->setup.hello_ms < 1000 ? run->setup.hello_ms : 1000;
+}
+
 /* Beyond hold and hellos: packets' time, and what a process that just began needs. */
 static uint64_t slack_ms(const struct run *run)
 {
     const struct sim_world *world = run->world;
-    uint64_t window_ms = run->setup.hello_ms < 1000 ? run->setup.hello_ms : 1000;
     uint64_t slack = 100 + 8 * (uint64_t)(world->net.delay_ms + world->net.jitter_ms);
 
     for (size_t i = 0; i < world->hosts_n; i++) {
         if (world->hosts[i].started_ms + 3 * run->setup.hold_ms > world->now_ms) {
-            slack += 2 * window_ms + 600;
+            slack += 2 * window_ms(run) + 600;
             break;
         }
     }
@@ -150,20 +155,35 @@ static void equal_tables(struct run *run)
     }
 }
 
-/* A table that was just published is on its way: looks again a little later. */
-static bool on_its_way(struct run *run, enum call call)
+/* A table that was just published is on its way, an AVG that has just begun has no standby yet,
+ * which listens and speaks first: when to look again; now_ms if there is no such thing. */
+static uint64_t look_again_ms(const struct run *run)
 {
-    uint64_t way_ms = sim_net_table_way_ms(run->world);
+    uint64_t way_ms = sim_net_table_way_ms(run->world), now_ms = run->world->now_ms, at_ms = now_ms;
 
-    for (size_t i = 0; i < run->world->hosts_n && run->put_off < 5; i++) {
-        if (run->check.hosts[i].published_ms + way_ms > run->world->now_ms) {
-            run->put_off++;
-            run_call_at(run, run->world->now_ms + way_ms, call, 0);
-            return true;
-        }
+    for (size_t i = 0; i < run->world->hosts_n; i++) {
+        const struct sim_watched *seen = &run->check.hosts[i];
+        uint64_t standby_ms = seen->active_since_ms + 2 * window_ms(run) + 3 * way_ms;
+
+        if (seen->published_ms + way_ms > now_ms && at_ms < now_ms + way_ms)
+            at_ms = now_ms + way_ms;
+        if (seen->state == GLBP_ACTIVE && at_ms < standby_ms)
+            at_ms = standby_ms;
     }
-    run->put_off = 0;
-    return false;
+    return at_ms;
+}
+
+static bool put_off(struct run *run, enum call call)
+{
+    uint64_t at_ms = look_again_ms(run);
+
+    if (at_ms == run->world->now_ms || run->put_off == 5) {
+        run->put_off = 0;
+        return false;
+    }
+    run->put_off++;
+    run_call_at(run, at_ms, call, 0);
+    return true;
 }
 
 static uint64_t state_changes(const struct run *run)
@@ -177,7 +197,7 @@ static uint64_t state_changes(const struct run *run)
 
 void peace_settle(struct run *run)
 {
-    if (on_its_way(run, CALL_EQUAL))
+    if (put_off(run, CALL_EQUAL))
         return;
     equal_tables(run);
     if (run->major && run->check.hosts[run->major->index].state != GLBP_ACTIVE)
@@ -253,7 +273,7 @@ static void check_rates(struct run *run)
 
 void peace_end(struct run *run)
 {
-    if (on_its_way(run, CALL_QUIET_END))
+    if (put_off(run, CALL_QUIET_END))
         return;
     peace_one_avg(run);
     equal_tables(run);
