@@ -329,8 +329,7 @@ static void yield(struct glbp_group *group)
     group->yielded_term = group->claim_term;
     group->yielded_minority = group->minority;
     group->minority_avg_id = group->minority ? group->rival.id : 0;
-    group->minority_false_ms =
-        GLBP_NEVER_MS; /* counts anew: the hello that tells of it is to come */
+    group->minority_false_ms = GLBP_NEVER_MS; /* the hello that tells of it is still to come */
     struct glbp_event *event = glbp_emit(group, GLBP_EV_CLAIM_BEATEN);
     memcpy(event->node, group->rival.node, sizeof(event->node));
     event->term = group->rival.term;
