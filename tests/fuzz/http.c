@@ -78,8 +78,7 @@ static void start_server(void)
     config.http.threads = 1;
     config.http.limits.connections = 64;
     config.http.limits.send_ms = config.http.limits.idle_ms = 2000;
-    config.http.limits.header_ms =
-        160; /* a hang-up amid a body is seen at the third eighth of it */
+    config.http.limits.header_ms = 160; /* its third eighth shows a hang-up amid a body */
     config.http.limits.header_bytes = 1024;
     FUZZ_REQUIRE(glbp_http_start(&config, glbp_clock_mono_ms(), error, sizeof error, &http) == 0);
     serve_table();
@@ -148,10 +147,8 @@ static struct head read_head(const char *bytes, size_t len)
     const char *end = bytes + len, *line = bytes;
     bool first = true;
 
-    /* Empty lines before it are allowed. libmicrohttpd takes a line that begins with a colon, where
-     * it cuts, for the one that ends the header, and does not show it; proxies let none pass. It
-     * takes a line that begins with a NUL for one.
-     */
+    /* Empty lines before it are allowed. libmicrohttpd takes a line that begins with a NUL for one,
+     * and a line that begins with a colon, where it cuts, for the one that ends the header. */
     while (line < end && (*line == '\r' || *line == '\n' || *line == '\0')) {
         const char *lf = memchr(line, '\n', (size_t)(end - line));
 

@@ -147,7 +147,6 @@ START_TEST(s5_r04_equal_priority_never_preempts)
 }
 END_TEST
 
-/* Every pair of state and trigger has a row, or stays by intent; no row leads where it may not. */
 TCase *preempt_case(void)
 {
     TCase *tcase = tcase_create("5 preempt");

@@ -277,6 +277,7 @@ START_TEST(s5_shutdown_waits_for_the_successor_at_most_1_s)
 }
 END_TEST
 
+/* Every pair of state and trigger has a row, or stays by intent; no row leads where it may not. */
 START_TEST(s5_every_state_and_trigger_is_decided)
 {
     size_t n;
