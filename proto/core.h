@@ -211,7 +211,8 @@ struct glbp_group_status {
     uint64_t since_ms;        /* monotonic */
     uint64_t next_hello_ms;   /* monotonic; GLBP_NEVER_MS: none is due */
     uint64_t state_changes;
-    char avg[GLBP_NODE_SIZE];     /* the live AVG followed, itself included; "" none */
+    bool follows;                 /* a live AVG, itself included, … */
+    char avg[GLBP_NODE_SIZE];     /* … of this name; "": none, or one only heard of, by its id */
     char standby[GLBP_NODE_SIZE]; /* "" none */
     uint64_t term;                /* highest seen */
     bool minority, lone;

@@ -34,6 +34,7 @@ void glbp_group_status(const struct glbp_group *group, struct glbp_group_status 
     ret->since_ms = group->state_since_ms;
     ret->next_hello_ms = glbp_hello_deadline_ms(group);
     ret->state_changes = group->state_changes;
+    ret->follows = group->follow.present;
     if (group->follow.present) {
         memcpy(ret->avg, group->follow.node, sizeof(ret->avg));
         memcpy(ret->standby, group->table.head.standby, sizeof(ret->standby));

@@ -20,26 +20,30 @@ static bool heard_within(const struct glbp_group *group, const struct glbp_membe
     return member->direct_ms != 0 && member->direct_ms + span_ms > group->judge_ms;
 }
 
-/* Section 4: an AVG that is not heard directly counts as live only while a live member that follows
- * it was heard within hold. */
-static bool avg_lives(const struct glbp_group *group, const struct glbp_member *avg)
+/* A live member that was heard within hold follows it. */
+static bool is_followed(const struct glbp_group *group, uint64_t avg_id, bool by_who_hears_us)
 {
-    if (!avg->alive)
-        return false;
-    if (heard_within(group, avg, avg->hold_ms))
-        return true;
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
-        if (!member->self && member->alive && member->follows.present &&
-            member->follows.id == avg->id && heard_within(group, member, member->hold_ms))
+        if (!member->self && member->alive && member->state != GLBP_ACTIVE &&
+            member->follows.present && member->follows.id == avg_id &&
+            heard_within(group, member, member->hold_ms) &&
+            (!by_who_hears_us || glbp_member_lists_us(group, member)))
             return true;
     }
     return false;
 }
 
+/* Section 4: an AVG that is not heard directly counts as live only while it is followed. */
+static bool avg_lives(const struct glbp_group *group, const struct glbp_member *avg)
+{
+    return avg->alive &&
+           (heard_within(group, avg, avg->hold_ms) || is_followed(group, avg->id, false));
+}
+
 struct glbp_claim glbp_claim_own(const struct glbp_group *group)
 {
-    struct glbp_claim claim = {.present = group->state == GLBP_ACTIVE, .direct = true};
+    struct glbp_claim claim = {.present = group->state == GLBP_ACTIVE};
     claim.is_signed = group->config.signs || !group->config.prefer_signed;
     claim.id = group->id;
     claim.term = group->claim_term;
@@ -84,25 +88,31 @@ int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a, const s
 /* ---- the claims that count ---- */
 
 /* A claim of the minority is one only to the nodes that it lists, and to another minority's AVG:
- * also once that has yielded to it, or the two would stand and yield in turn for ever. */
-static bool minority_counts(const struct glbp_group *group, uint64_t avg_id)
+ * also once that has yielded to it, or the two would stand and yield in turn for ever. By hearsay,
+ * it is one to whom a follower of it lists. */
+static bool minority_counts(const struct glbp_group *group, uint64_t avg_id, bool by_hearsay)
 {
-    return group->state == GLBP_ACTIVE ? group->minority : group->minority_avg_id == avg_id;
+    if (group->state == GLBP_ACTIVE)
+        return group->minority;
+    return group->minority_avg_id == avg_id || (by_hearsay && is_followed(group, avg_id, true));
 }
 
+/* What an AVG says itself, for as long as no report goes before it (claim_reported()). */
 static bool claim_of(const struct glbp_group *group, const struct glbp_member *member,
-                     struct glbp_claim *ret)
+                     bool by_hearsay, struct glbp_claim *ret)
 {
     if (member->self || !member->heard_hello || member->state != GLBP_ACTIVE ||
         !member->follows.present || member->follows.id != member->id ||
         member->empty_hellos >= glbp_listing_hellos(group) || !avg_lives(group, member))
         return false;
+    if (!heard_within(group, member, stale_ms(member->hello_ms)) &&
+        is_followed(group, member->id, false))
+        return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
-        !glbp_member_lists_us(group, member) && !minority_counts(group, member->id))
+        !glbp_member_lists_us(group, member) && !minority_counts(group, member->id, by_hearsay))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;
-    ret->direct = true;
     ret->is_signed = member->is_signed || !group->config.prefer_signed;
     ret->flags = member->follows.flags;
     ret->id = member->id;
@@ -120,15 +130,6 @@ static uint64_t reported_alive_ms(const struct glbp_member *member)
     return member->hello_applied_ms > age_ms ? member->hello_applied_ms - age_ms : 0;
 }
 
-/* An incarnation that is known to be over. */
-static bool is_past(const struct glbp_group *group, uint64_t id)
-{
-    for (size_t i = 0; i < group->members_n; i++)
-        if (group->members[i].prior_id == id)
-            return true;
-    return false;
-}
-
 /* The AVG that `member` follows, by name: its stamp has the name if it is of that claim. Of two
  * claims with one term it may be of the other, which a live member known under another id shows; a
  * dead one may have restarted out of our hearing. */
@@ -142,7 +143,7 @@ static const char *reported_name(struct glbp_group *group, const struct glbp_mem
 
 /* What `member` reports of an AVG that is not heard itself (key 20). */
 static bool claim_reported(struct glbp_group *group, const struct glbp_member *member,
-                           struct glbp_claim *ret)
+                           bool by_hearsay, struct glbp_claim *ret)
 {
     if (member->self || !member->alive || member->state == GLBP_ACTIVE ||
         !member->follows.present || member->follows.id == group->id ||
@@ -152,11 +153,11 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     if (avg != NULL && avg->heard_hello &&
         (heard_within(group, avg, stale_ms(avg->hello_ms)) || !avg_lives(group, avg)))
         return false;
-    if (avg == NULL && (is_past(group, member->follows.id) ||
+    if (avg == NULL && (glbp_member_is_past(group, member->follows.id) ||
                         reported_alive_ms(member) + group->config.hold_ms <= group->judge_ms))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
-        !minority_counts(group, member->follows.id))
+        !minority_counts(group, member->follows.id, by_hearsay))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;
@@ -170,19 +171,36 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     return strcmp(ret->node, group->node) != 0; /* an earlier incarnation of this very node */
 }
 
-static struct glbp_claim greatest_claim(struct glbp_group *group)
+static struct glbp_claim greatest_claim(struct glbp_group *group, bool by_hearsay)
 {
     struct glbp_claim best = {.present = false};
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
         struct glbp_claim claim;
-        if (!claim_of(group, member, &claim) && !claim_reported(group, member, &claim))
+        if (!claim_of(group, member, by_hearsay, &claim) &&
+            !claim_reported(group, member, by_hearsay, &claim))
             continue;
         int order = best.present ? glbp_claim_cmp(group, &claim, &best) : 1;
         if (order > 0 || (order == 0 && claim.alive_ms > best.alive_ms))
             best = claim;
     }
     return best;
+}
+
+/* Whoever follows the AVG of a minority counts those of other minorities by hearsay, or two of them
+ * would stay in one chain of links. Once it follows a greater one so, it holds to that as an AVG
+ * does that yielded: the lesser one will have yielded, too. */
+static struct glbp_claim claim_to_follow(struct glbp_group *group)
+{
+    struct glbp_claim best = greatest_claim(group, false);
+    if (group->state == GLBP_ACTIVE || !best.present || (best.flags & GLBP_CLAIM_MINORITY) == 0)
+        return best;
+    struct glbp_claim other = greatest_claim(group, true);
+    if (other.id != best.id) {
+        group->minority_avg_id = other.id;
+        group->minority_false_ms = GLBP_NEVER_MS;
+    }
+    return other;
 }
 
 /* ---- following ---- */
@@ -213,8 +231,10 @@ static void follow(struct glbp_group *group, const struct glbp_claim *claim)
     bool same = claim->present == group->follow.present &&
                 (!claim->present || claim->id == group->follow.id);
     if (!same) {
-        if (group->follow.present)
+        if (group->follow.present) {
+            group->no_avg_ms = group->now.mono_ms;
             note_gone(group);
+        }
         group->out->members_changed = true;
     }
     if (!same && claim->present) {
@@ -225,7 +245,10 @@ static void follow(struct glbp_group *group, const struct glbp_claim *claim)
     }
     if (claim->present && claim->node[0] != '\0')
         memcpy(group->last_followed, claim->node, sizeof(group->last_followed));
+    struct glbp_claim before = group->follow;
     group->follow = *claim;
+    if (same && claim->node[0] == '\0') /* not every report tells the name */
+        memcpy(group->follow.node, before.node, sizeof(before.node));
 }
 
 uint64_t glbp_claim_term_above(struct glbp_group *group, uint64_t above)
@@ -281,7 +304,7 @@ static void see_tie(struct glbp_group *group)
 
 void glbp_claim_settle(struct glbp_group *group)
 {
-    struct glbp_claim best = greatest_claim(group);
+    struct glbp_claim best = claim_to_follow(group);
     if (group->shutdown && best.present)
         group->successor_seen = true;
     group->rival.present = false;

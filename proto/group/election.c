@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-#define FETCH_MAX_MS   500
-#define FETCH_EVERY_MS 100
-
 /* ---- what the guards ask ---- */
 
 static uint64_t window_ms(const struct glbp_group *group)
@@ -27,7 +24,20 @@ static bool in_states(const struct glbp_member *member, enum glbp_state a, enum 
            (member->state == a || member->state == b);
 }
 
-/* The highest ranking live member in one of two states that ranks above this node; NULL none. */
+/* When this node has followed nobody for so long that it defers to nobody: whoever it waits for may
+ * not hear it, and follow an AVG whose claim is none here. A claim brings them together. */
+static uint64_t patient_until_ms(const struct glbp_group *group)
+{
+    return group->no_avg_ms + 4 * (uint64_t)group->config.hello_ms + GLBP_FETCH_MAX_MS;
+}
+
+static bool is_patient(const struct glbp_group *group)
+{
+    return group->follow.present || group->now.mono_ms < patient_until_ms(group);
+}
+
+/* The highest ranking live member in one of two states that ranks above this node, and to which it
+ * defers (one that drains does so for ever); NULL none. */
 static const struct glbp_member *higher_in(struct glbp_group *group, enum glbp_state a,
                                            enum glbp_state b)
 {
@@ -35,7 +45,8 @@ static const struct glbp_member *higher_in(struct glbp_group *group, enum glbp_s
     for (size_t i = 0; i < group->members_n; i++)
         if (in_states(&group->members[i], a, b) && glbp_rank_cmp(&group->members[i], highest) > 0)
             highest = &group->members[i];
-    return highest->self ? NULL : highest;
+    bool for_good = draining(glbp_member_self(group)) && !draining(highest);
+    return highest->self || !(for_good || is_patient(group)) ? NULL : highest;
 }
 
 /* A standby that this node hears of: from itself, or named by the table of the AVG followed (one
@@ -132,7 +143,7 @@ static bool spoken(struct glbp_group *group)
  * two hellos to be heard. */
 static bool must_wait(const struct glbp_group *group)
 {
-    return group->other_avg_ms != 0 &&
+    return group->other_avg_ms != 0 && is_patient(group) &&
            group->now.mono_ms < group->other_avg_ms + 2 * (uint64_t)group->config.hello_ms;
 }
 
@@ -143,26 +154,9 @@ static bool wants_claim(struct glbp_group *group)
     return group->state == GLBP_STANDBY || (group->state == GLBP_SPEAK && spoken(group));
 }
 
-/* The live member that holds the greatest stamp, if that is above ours; of several the one heard
- * last, since another may be dead already. */
-static const struct glbp_member *ahead(const struct glbp_group *group)
-{
-    const struct glbp_member *best = NULL;
-    for (size_t i = 0; i < group->members_n; i++) {
-        const struct glbp_member *member = &group->members[i];
-        if (member->self || !member->heard_hello || !member->alive)
-            continue;
-        int order = glbp_stamp_cmp(&member->stamp, best ? &best->stamp : &group->table.stamp);
-        if (order > 0 || (order == 0 && best && member->direct_ms > best->direct_ms))
-            best = member;
-    }
-    return best;
-}
-
 static bool may_claim(struct glbp_group *group)
 {
-    return wants_claim(group) && (ahead(group) == NULL ||
-                                  (group->fetching && group->now.mono_ms >= group->fetch_until_ms));
+    return wants_claim(group) && glbp_fetch_done(group);
 }
 
 static bool spoken_for_standby(struct glbp_group *group)
@@ -400,31 +394,9 @@ static void move(struct glbp_group *group, const struct glbp_election_row *row)
     if (row->to == GLBP_LISTEN)
         glbp_election_listen(group);
     if (row->to == GLBP_LISTEN && from == GLBP_INITIAL)
-        group->ready_ms = group->now.mono_ms;
+        group->ready_ms = group->no_avg_ms = group->now.mono_ms;
     if (from == GLBP_ACTIVE || row->to == GLBP_ACTIVE)
         glbp_claim_settle(group);
-}
-
-/* Before a claim: asks the member that holds a greater table for it (section 5). */
-static void settle_fetch(struct glbp_group *group)
-{
-    const struct glbp_member *best = wants_claim(group) ? ahead(group) : NULL;
-    uint64_t now_ms = group->now.mono_ms;
-    if (best == NULL) {
-        group->fetching = false;
-        return;
-    }
-    if (!group->fetching) {
-        group->fetching = true;
-        group->fetch_until_ms = now_ms + FETCH_MAX_MS;
-        group->fetch_next_ms = now_ms;
-    }
-    if (now_ms >= group->fetch_next_ms) {
-        group->fetch_id = best->id;
-        group->want_id = best->id;
-        group->fetch_next_ms = now_ms + FETCH_EVERY_MS;
-        glbp_hello_soon(group, 0);
-    }
 }
 
 static const struct glbp_election_row *firing_row(struct glbp_group *group,
@@ -448,7 +420,7 @@ bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger)
     group->tick_wanted = false;
     for (bool again = true; again;) {
         if (trigger == GLBP_ON_SETTLE)
-            settle_fetch(group);
+            glbp_fetch_settle(group, wants_claim(group));
         const struct glbp_election_row *row = firing_row(group, trigger);
         if (row != NULL) {
             move(group, row);
@@ -478,6 +450,8 @@ uint64_t glbp_election_deadline_ms(const struct glbp_group *group)
         sooner(now_ms, group->listen_ms + window_ms(group), &due_ms);
         sooner(now_ms, group->no_leave_ms, &due_ms);
     }
+    if (group->state >= GLBP_LISTEN && !group->follow.present)
+        sooner(now_ms, patient_until_ms(group), &due_ms);
     if (group->state == GLBP_SPEAK)
         sooner(now_ms, group->state_since_ms + window_ms(group), &due_ms);
     if (group->config.preempt && group->state >= GLBP_LISTEN)

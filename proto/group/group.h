@@ -52,6 +52,7 @@ struct glbp_member {
     uint32_t unlisted_hellos; /* its hellos since one listed this node; 0: the last did */
     uint64_t listed_ms;       /* when one listed us last, or when it was first heard */
     uint32_t empty_hellos;    /* its hellos since one listed anybody */
+    uint32_t strangers; /* incarnations that its last hello lists and of which we heard nothing */
     /* liveness */
     uint64_t alive_ms;  /* the last proof of life dates from here; 0 never */
     uint64_t direct_ms; /* last fresh datagram from itself; 0 never */
@@ -145,7 +146,6 @@ struct glbp_weighting {
 /* A claim on the AVG role as this node sees it (section 5, Claims). */
 struct glbp_claim {
     bool present;
-    bool direct; /* heard from the AVG itself, else reported by `follows` */
     bool is_signed;
     uint8_t flags; /* GLBP_CLAIM_* */
     uint64_t id;
@@ -206,6 +206,7 @@ struct glbp_group {
     uint64_t yielded_term; /* of our claim then */
     bool yielded_minority;
     uint64_t minority_avg_id; /* yielded to out of a minority, and still in one; 0 none */
+    uint64_t no_avg_ms;       /* since when it follows nobody, where it follows nobody */
     uint64_t other_avg_ms;    /* a live non-AVG member named another AVG; 0 never */
     char last_followed[GLBP_NODE_SIZE];
     bool shutdown;
@@ -313,6 +314,8 @@ struct glbp_member *glbp_member_self(struct glbp_group *group);
 struct glbp_member *glbp_member_add(struct glbp_group *group, const char *node);
 void glbp_member_identify(struct glbp_group *group, struct glbp_member *member,
                           uint64_t incarnation);
+/* True for an incarnation that is known to be over. */
+bool glbp_member_is_past(const struct glbp_group *group, uint64_t id);
 /* Drops records of nodes that are neither alive nor named by the table held. */
 void glbp_member_forget(struct glbp_group *group);
 /* Order of candidates (section 1, rank): > 0 when a ranks higher. Draining is read from flags. */
@@ -356,8 +359,9 @@ void glbp_liveness_resume(struct glbp_group *group);
 void glbp_liveness_direct(struct glbp_group *group, struct glbp_member *member, bool newest);
 /* A live member proves it alive as of proof_ms, by following it (key 20). */
 void glbp_liveness_vouch(struct glbp_group *group, struct glbp_member *member, uint64_t proof_ms);
-/* A live member lists it in `heard`. */
-void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen);
+/* A live member lists it in `heard`. False if it is an incarnation of which nothing was heard here.
+ */
+bool glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen);
 void glbp_liveness_probe(struct glbp_group *group, const char *node, enum glbp_probe_result result);
 /* True if it is to be asked in the hello that is being made; counts the ask. */
 bool glbp_liveness_ask(struct glbp_group *group, struct glbp_member *member);
@@ -392,6 +396,13 @@ bool glbp_election_run(struct glbp_group *group, enum glbp_trigger trigger);
 uint64_t glbp_election_deadline_ms(const struct glbp_group *group);
 /* True if the AVG role could be handed on: a live standby that is not draining. */
 bool glbp_election_has_heir(struct glbp_group *group);
+
+/* ---- fetch.c (section 5, "Before it claims") ---- */
+#define GLBP_FETCH_MAX_MS 500
+/* Nobody alive holds a greater table, or its holder was asked for GLBP_FETCH_MAX_MS. */
+bool glbp_fetch_done(const struct glbp_group *group);
+/* While `wanted`, asks for the greater table. */
+void glbp_fetch_settle(struct glbp_group *group, bool wanted);
 
 /* ---- hello.c (section 4): when a hello goes out and what it says ---- */
 /* A hello is due at once (at most one per 10 ms), or after `delay_ms`. */

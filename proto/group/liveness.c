@@ -96,12 +96,13 @@ void glbp_liveness_vouch(struct glbp_group *group, struct glbp_member *member, u
         revive(group, member);
 }
 
-void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen)
+bool glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen)
 {
     struct glbp_member *member = glbp_member_find_id(group, seen->id);
-    if (member == NULL || member->self || !member->heard_hello || member->resigned ||
-        seen->seq <= member->known_seq)
-        return;
+    if (member == NULL)
+        return glbp_member_is_past(group, seen->id) || seen->age_ms >= group->config.hold_ms;
+    if (member->self || !member->heard_hello || member->resigned || seen->seq <= member->known_seq)
+        return true;
     member->known_seq = seen->seq;
     uint64_t heard_ms = glbp_liveness_heard_ms(group);
     uint64_t proof_ms = heard_ms > seen->age_ms ? heard_ms - seen->age_ms : 0;
@@ -109,6 +110,7 @@ void glbp_liveness_report(struct glbp_group *group, const struct glbp_seen *seen
         member->alive_ms = proof_ms;
     if (!member->alive && seen->age_ms < member->hold_ms && group->stall_ms == 0)
         revive(group, member);
+    return true;
 }
 
 static void tell_suspect(struct glbp_group *group, const struct glbp_member *member)

@@ -110,6 +110,14 @@ void glbp_member_identify(struct glbp_group *group, struct glbp_member *member,
     group->ids[member - group->members] = member->id;
 }
 
+bool glbp_member_is_past(const struct glbp_group *group, uint64_t id)
+{
+    for (size_t i = 0; i < group->members_n; i++)
+        if (group->members[i].prior_id == id)
+            return true;
+    return false;
+}
+
 int glbp_rank_cmp(const struct glbp_member *a, const struct glbp_member *b)
 {
     bool a_draining = (a->flags & GLBP_FLAG_DRAINING) != 0;

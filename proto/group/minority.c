@@ -3,6 +3,7 @@
 
 struct count {
     size_t members; /* this one and those of the table, the resigned ones not */
+    size_t resigned;
     size_t lost;
     size_t overdue;   /* alive, but silent for hold - 1.6 hello */
     uint64_t next_ms; /* when one more is overdue */
@@ -23,8 +24,10 @@ static void count_member(struct glbp_group *group, const struct glbp_member_entr
         return; /* counted already, in the table or not yet */
     bool heard = member != NULL && glbp_member_known(member);
     bool resigned = heard ? member->resigned : entry->state == GLBP_MEMBER_RESIGNED;
-    if (resigned)
+    if (resigned) {
+        count->resigned++;
         return;
+    }
     count->members++;
     if (!heard || !member->alive) {
         count->lost++;
@@ -48,11 +51,30 @@ static void set_minority(struct glbp_group *group, bool minority, size_t gone, s
     event->limit_ms = members;
 }
 
+/* The incarnations that a live member hears and of which nothing was heard here. Two members may
+ * mean the same ones, so the most that one of them lists counts. */
+static size_t count_strangers(const struct glbp_group *group)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        bool heard = member->alive && member->direct_ms + member->hold_ms > group->judge_ms;
+        if (heard && member->strangers > most)
+            most = member->strangers;
+    }
+    return most;
+}
+
+/* Strangers are members that started, or this node did, where it does not hear them: those that it
+ * heard resign, and then those that it misses. */
 static struct count count_members(struct glbp_group *group)
 {
     struct count count = {.members = 1, .next_ms = GLBP_NEVER_MS};
     for (size_t i = 0; i < group->table.members_n; i++)
         count_member(group, &group->table.members[i], &count);
+    size_t strangers = count_strangers(group);
+    size_t back = strangers > count.resigned ? strangers - count.resigned : 0;
+    count.lost -= back < count.lost ? back : count.lost;
     return count;
 }
 

@@ -137,12 +137,14 @@ static void read_heard(struct glbp_group *group, struct glbp_member *member)
 {
     const struct glbp_message *msg = &group->msg;
     bool listed = false, regular = is_regular(group);
+    member->strangers = 0;
     for (size_t i = 0; i < msg->heard_n; i++) {
         if (msg->heard[i].id == group->id) {
             listed = true;
             continue;
         }
-        glbp_liveness_report(group, &msg->heard[i]);
+        if (!glbp_liveness_report(group, &msg->heard[i]))
+            member->strangers++;
         glbp_sender_vouch(group, &msg->heard[i], group->config.hold_ms);
     }
     if (listed) {

@@ -98,88 +98,6 @@ START_TEST(s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it)
 }
 END_TEST
 
-START_TEST(s5_a_minority_claim_loses_and_the_winner_raises_its_term)
-{
-    meet(+1000, GLBP_CLAIM_MINORITY);
-    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
-    ck_assert_uint_gt(rig.last[GLBP_EV_TERM_RAISED].term, a.msg.follows.term);
-    ck_assert_uint_eq(glbp_group_table(rig.group)->stamp.term, rig.last[GLBP_EV_TERM_RAISED].term);
-}
-END_TEST
-
-/* m, of the minority, yields to a's lower term, and a, at the same time, to m's. */
-START_TEST(s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again)
-{
-    struct peer *both[] = {&a, &b};
-    lead(&rig, both, 2);
-    wait_ms(&rig, HOLD + HELLO);
-    ck_assert(status_of(&rig).minority);
-    uint64_t term = rig.hello.follows.term;
-    peer_leads(&a, term - 1000);
-    (void)say(&rig, &a);
-    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
-    a.msg.state = GLBP_LISTEN;
-    a.msg.follows.id = glbp_node_id("m", 100);
-    a.msg.follows.term = term;
-    wait_ms(&rig, 10);
-    (void)say(&rig, &a);
-    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
-}
-END_TEST
-
-/* m, with a alone of four, yields to a, whose claim is of the minority too and does not list m. */
-START_TEST(s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in_none)
-{
-    struct peer c = peer_of("c", 3), d = peer_of("d", 4);
-    struct peer *all[] = {&a, &b, &c, &d};
-    lead(&rig, all, 4);
-    wait_ms(&rig, HOLD + HELLO);
-    ck_assert(status_of(&rig).minority);
-    peer_leads(&a, rig.hello.follows.term + 1000);
-    a.msg.follows.flags = GLBP_CLAIM_MINORITY;
-    a.hears_m = false;
-    a.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
-    a.msg.heard_n = 1;
-    rig_clear(&rig);
-    wait_with(&rig, 6 * HELLO, all, 1);
-    ck_assert_uint_eq(rig.seen[GLBP_EV_CLAIM_BEATEN], 1); /* once, not every time that it stands */
-    ck_assert_int_lt(state_of(&rig), GLBP_ACTIVE);
-    ck_assert_str_eq(status_of(&rig).avg, "a");
-
-    peer_follows(&b, NULL);
-    wait_with(&rig, 5 * HELLO, all, 2); /* two of five are lost: a's claim is none any more */
-    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
-    ck_assert(!status_of(&rig).minority);
-}
-END_TEST
-
-/* The same in a heal that has brought back half of m's members before: its standby waits only for
- * an AVG that is named. */
-START_TEST(s5_who_yields_out_of_a_minority_names_the_winner_although_its_members_are_back)
-{
-    struct peer c = peer_of("c", 3), d = peer_of("d", 4), e = peer_of("e", 5);
-    struct peer *all[] = {&b, &c, &a, &d};
-    lead(&rig, all, 4);
-    wait_ms(&rig, HOLD + HELLO);
-    peer_follows(&b, NULL);
-    peer_follows(&c, NULL);
-    wait_with(&rig, HELLO, all, 2);
-    ck_assert(status_of(&rig).minority);
-    peer_leads(&e, rig.hello.follows.term + 1000);
-    e.msg.follows.flags = GLBP_CLAIM_MINORITY;
-    e.hears_m = false;
-    e.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
-    e.msg.heard_n = 1;
-    rig_clear(&rig);
-    (void)say(&rig, &e);
-    wait_ms(&rig, 10);
-    ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
-    ck_assert_uint_ge(rig.hellos, 1);
-    ck_assert(rig.hello.follows.present);
-    ck_assert_uint_eq(rig.hello.follows.id, e.msg.follows.id);
-}
-END_TEST
-
 START_TEST(s5_a_lone_claim_loses)
 {
     meet(+1000, GLBP_CLAIM_LONE);
@@ -194,19 +112,6 @@ START_TEST(s5_a_claim_of_one_that_hears_nobody_is_none)
     ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
     wait_ms(&rig, 10);
     ck_assert_uint_eq(rig.hellos, 1); /* but it is answered at once */
-}
-END_TEST
-
-START_TEST(s5_a_minority_claim_that_does_not_list_us_is_none)
-{
-    peer_leads(&a, WALL + 1);
-    a.msg.follows.flags = GLBP_CLAIM_MINORITY;
-    a.hears_m = false;
-    a.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
-    a.msg.heard_n = 1;
-    wait_with(&rig, 3 * HELLO, &(struct peer *){&a}, 1);
-    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
-    ck_assert_str_eq(status_of(&rig).avg, "m");
 }
 END_TEST
 
@@ -450,15 +355,8 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_many_claims_are_answered_once_each_and_then_once_per_hello);
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
-    tcase_add_test(tcase, s5_a_minority_claim_loses_and_the_winner_raises_its_term);
-    tcase_add_test(tcase, s5_of_two_that_yielded_to_each_other_none_of_the_minority_stands_again);
-    tcase_add_test(tcase,
-                   s5_of_two_in_the_minority_the_one_that_yielded_follows_until_it_is_in_none);
-    tcase_add_test(tcase,
-                   s5_who_yields_out_of_a_minority_names_the_winner_although_its_members_are_back);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);
-    tcase_add_test(tcase, s5_a_minority_claim_that_does_not_list_us_is_none);
     tcase_add_test(tcase, s5_who_believed_nobody_before_its_claim_is_lone);
     tcase_add_test(tcase, s5_of_two_lone_claims_the_lower_term_wins);
     tcase_add_test(tcase, s5_a_lone_avg_raises_no_term);

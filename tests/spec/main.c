@@ -11,6 +11,7 @@ int main(void)
     suite_add_tcase(suite, states_case());
     suite_add_tcase(suite, preempt_case());
     suite_add_tcase(suite, claims_case());
+    suite_add_tcase(suite, minority_case());
     suite_add_tcase(suite, slots_case());
     suite_add_tcase(suite, tables_case());
     suite_add_tcase(suite, held_case());

@@ -91,6 +91,7 @@ TCase *liveness_case(void);
 TCase *states_case(void);
 TCase *preempt_case(void);
 TCase *claims_case(void);
+TCase *minority_case(void);
 TCase *slots_case(void);
 TCase *tables_case(void);
 TCase *held_case(void);

@@ -239,6 +239,44 @@ START_TEST(s6_more_than_half_lost_is_the_minority)
 }
 END_TEST
 
+/* Of m's four, a is heard, and lists what b, c and d became where m does not hear them. */
+START_TEST(s6_who_started_again_where_only_a_member_hears_it_is_not_lost)
+{
+    struct peer c = peer_of("c", 3), d = peer_of("d", 4);
+    struct peer *all[] = {&a, &b, &c, &d};
+    lead(&rig, all, 4);
+    a.msg.heard_n = 3;
+    for (size_t i = 0; i < 3; i++) /* as they were: with no word since */
+        a.msg.heard[i] =
+            (struct glbp_seen){glbp_node_id(all[1 + i]->msg.node, b.msg.incarnation), 1, 0};
+    b.msg.incarnation++; /* a takes b's earlier life for the present one */
+    (void)say(&rig, &b);
+    wait_with(&rig, HOLD + HELLO, all, 1);
+    ck_assert(status_of(&rig).minority);
+    a.msg.heard[0].id = glbp_node_id("b", b.msg.incarnation + 1);
+    a.msg.heard[1] = (struct glbp_seen){glbp_node_id("c", c.msg.incarnation + 1), 1, HOLD};
+    wait_with(&rig, 3 * HELLO, all, 1);
+    ck_assert(!status_of(&rig).minority); /* two of five are lost; of c is heard no more */
+    a.msg.heard[0].age_ms = HOLD;
+    wait_with(&rig, 3 * HELLO, all, 1);
+    ck_assert(status_of(&rig).minority);
+}
+END_TEST
+
+/* m heard b resign, and a lists what b became: that is one more member, not one of the lost. */
+START_TEST(s6_who_resigned_and_started_again_out_of_hearing_stands_for_no_lost_one)
+{
+    struct peer c = peer_of("c", 3), d = peer_of("d", 4), e = peer_of("e", 5);
+    struct peer *all[] = {&a, &b, &c, &d, &e};
+    lead(&rig, all, 5);
+    (void)say_resign(&rig, &b);
+    a.msg.heard[0] = (struct glbp_seen){glbp_node_id("b", b.msg.incarnation + 1), 1, 0};
+    a.msg.heard_n = 1;
+    wait_with(&rig, HOLD + HELLO, all, 1);
+    ck_assert(status_of(&rig).minority); /* three of five are lost */
+}
+END_TEST
+
 START_TEST(s6_a_change_of_minority_is_said_at_once_as_flag_and_as_claim)
 {
     lead(&rig, both, 2);
@@ -317,6 +355,8 @@ TCase *slots_case(void)
     tcase_add_test(tcase, s6_redirect_then_retiring_then_removed);
     tcase_add_test(tcase, s6_r47_nothing_eligible_is_degraded_and_never_empty);
     tcase_add_test(tcase, s6_more_than_half_lost_is_the_minority);
+    tcase_add_test(tcase, s6_who_started_again_where_only_a_member_hears_it_is_not_lost);
+    tcase_add_test(tcase, s6_who_resigned_and_started_again_out_of_hearing_stands_for_no_lost_one);
     tcase_add_test(tcase, s6_a_change_of_minority_is_said_at_once_as_flag_and_as_claim);
     tcase_add_test(tcase, s6_the_first_hello_of_a_claim_says_minority);
     tcase_add_test(tcase, s6_a_group_of_two_is_never_in_the_minority);
