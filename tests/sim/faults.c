@@ -185,3 +185,19 @@ void sim_faults_pattern(struct sim_faults *faults)
         }
     }
 }
+
+/* Chains, rings and stars of those that are left. */
+void sim_faults_links(struct sim_faults *faults)
+{
+    struct sim_world *world = faults->world;
+    uint32_t permille = (uint32_t)sim_rng_range(&faults->rng, 200, 800);
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        for (size_t k = i + 1; k < world->hosts_n; k++) {
+            if (!sim_rng_permille(&faults->rng, permille))
+                continue;
+            sim_net_cut(world, i, k, false, true);
+            sim_net_cut(world, k, i, false, true);
+        }
+    }
+}

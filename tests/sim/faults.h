@@ -94,8 +94,9 @@ void sim_faults_kill(struct sim_faults *faults);
  * state file or without. */
 void sim_faults_restart(struct sim_faults *faults, const struct sim_host *spared);
 
-/* Cuts that stay until the next heal: into parts, or a pattern of directions. */
+/* Cuts that stay until the next heal: into parts, or a pattern of directions or of whole links. */
 void sim_faults_part(struct sim_faults *faults, uint8_t *ret_part_of);
 void sim_faults_pattern(struct sim_faults *faults);
+void sim_faults_links(struct sim_faults *faults);
 
 #endif

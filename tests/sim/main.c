@@ -16,7 +16,7 @@ static const char usage[] =
     "  --minutes N     simulated, of each seed (10)\n"
     "  --nodes N       2..200 (by the seed: 2..50)\n"
     "  --timers H/D    hello and hold in ms (by the seed)\n"
-    "  --class NAME    any, oneways, long, heal, handover or unlisted (by the seed)\n"
+    "  --class NAME    any, oneways, partial, long, heal, handover or unlisted (by the seed)\n"
     "  --faults A,B    only these kinds (by the seed)\n"
     "  --jobs N        processes, 1..64 (1)\n"
     "  --budget S      begins no seed after S seconds; with --seeds, as far as it gets\n"

@@ -60,6 +60,7 @@ static void begin_peace(struct run *run)
     run_call_at(run, settle_ms + 2 * hello_ms, CALL_ONE_AVG, 0);
     run_call_at(run, settle_ms + 3 * hello_ms, CALL_EQUAL, 0);
     run_call_at(run, settle_ms + 3 * hello_ms + quiet_ms, CALL_QUIET_END, 0);
+    memset(run->none_ms, 0, run->world->hosts_n * sizeof *run->none_ms);
     if (run->shape == SHAPE_PATTERN)
         run_call_at(run, settle_ms + 2 * hello_ms, CALL_WATCH, 0);
 }
@@ -70,13 +71,24 @@ static enum shape draw_shape(struct run *run)
     bool may_cut = !run->check.steady_links && !run->setup.sparse;
     uint64_t dice = sim_rng_below(&run->faults.rng, 10);
 
-    if (run->setup.class == SIM_CLASS_ONEWAYS)
+    if (run->setup.class == SIM_CLASS_ONEWAYS || run->setup.class == SIM_CLASS_PARTIAL)
         return dice < 8 ? SHAPE_PATTERN : SHAPE_WHOLE;
     if (run->setup.class == SIM_CLASS_LONG || run->setup.class == SIM_CLASS_HEAL)
         return dice < 8 && !run->setup.sparse ? SHAPE_PARTS : SHAPE_WHOLE;
     if (!may_cut || dice >= 5)
         return SHAPE_WHOLE;
     return dice < 3 ? SHAPE_PARTS : SHAPE_PATTERN;
+}
+
+static uint64_t soon_ms(const struct run *run)
+{
+    return run->setup.hold_ms + 6 * run->setup.hello_ms;
+}
+
+static void restart_within(struct run *run, uint64_t span_ms)
+{
+    run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, span_ms), CALL_RESTART,
+                0);
 }
 
 void peace_restart(struct run *run)
@@ -87,12 +99,12 @@ void peace_restart(struct run *run)
     sim_faults_restart(&run->faults, NULL);
     parts_find(run);
     begin_peace(run);
+    if (run->setup.class == SIM_CLASS_PARTIAL && sim_rng_permille(&run->faults.rng, 700))
+        restart_within(run, sim_rng_permille(&run->faults.rng, 500) ? 200 : 2 * soon_ms(run));
 }
 
 void peace_heal(struct run *run)
 {
-    uint64_t soon_ms = run->setup.hold_ms + 6 * run->setup.hello_ms;
-
     run->phase++;
     run->healed_ms = run->world->now_ms;
     run->check.patterned = false;
@@ -104,6 +116,9 @@ void peace_heal(struct run *run)
     memset(run->part_of, 0, run->world->hosts_n);
     if (run->shape == SHAPE_PARTS)
         sim_faults_part(&run->faults, run->part_of);
+    else if (run->shape == SHAPE_PATTERN && run->setup.class == SIM_CLASS_PARTIAL &&
+             sim_rng_permille(&run->faults.rng, 500))
+        sim_faults_links(&run->faults);
     else if (run->shape == SHAPE_PATTERN)
         sim_faults_pattern(&run->faults);
     if (run->shape != SHAPE_WHOLE)
@@ -114,11 +129,10 @@ void peace_heal(struct run *run)
                                                  : "healed, but for one-way cuts");
     begin_peace(run);
     if (run->shape == SHAPE_PATTERN && sim_rng_permille(&run->faults.rng, 600))
-        run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, 2 * soon_ms),
-                    CALL_RESTART, 0);
+        restart_within(run, 2 * soon_ms(run));
     if (run->shape == SHAPE_PARTS &&
         sim_rng_permille(&run->faults.rng, run->setup.class == SIM_CLASS_HEAL ? 800 : 200))
-        run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, soon_ms),
+        run_call_at(run, run->world->now_ms + sim_rng_below(&run->faults.rng, soon_ms(run)),
                     CALL_REUNITE, 0);
 }
 
@@ -213,11 +227,34 @@ void peace_settle(struct run *run)
     }
 }
 
+/* Whatever is cut: who runs follows somebody, or leads, unless it drains. */
+static void watch_followers(struct run *run, uint64_t bound_ms)
+{
+    struct sim_world *world = run->world;
+
+    for (size_t i = 0; i < world->hosts_n; i++) {
+        struct glbp_group_status status;
+
+        if (sim_check_counts(&run->check, i))
+            sim_host_status(&world->hosts[i], &status);
+        if (!sim_check_counts(&run->check, i) || status.follows || status.duplicate ||
+            status.draining)
+            run->none_ms[i] = 0;
+        else if (run->none_ms[i] == 0)
+            run->none_ms[i] = world->now_ms;
+        else if (world->now_ms - run->none_ms[i] > bound_ms)
+            sim_fail(world, "inv 1: %s (%s) follows nobody for %" PRIu64 " ms, under one-way cuts",
+                     world->hosts[i].label, glbp_state_name(status.state),
+                     world->now_ms - run->none_ms[i]);
+    }
+}
+
 void peace_watch(struct run *run)
 {
     struct sim_world *world = run->world;
     uint64_t bound_ms = run->setup.hold_ms + 2 * run->setup.hello_ms + slack_ms(run);
 
+    watch_followers(run, bound_ms + 4 * run->setup.hello_ms);
     for (size_t part = 0; part < world->hosts_n; part++) {
         size_t avgs = 0;
 

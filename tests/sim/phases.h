@@ -43,6 +43,7 @@ struct run {
     uint8_t *part_of;    /* hosts_n */
     uint8_t *in;         /* scratch: flags of one part */
     uint64_t *two_ms;    /* hosts_n, by part: since when it has two AVGs; 0 it has not */
+    uint64_t *none_ms;   /* hosts_n: since when it follows nobody; 0 it does */
     uint64_t healed_ms;  /* the faults ended */
     uint64_t settled_ms; /* CALL_EQUAL passed */
     uint64_t *sent;      /* hosts_n: then */

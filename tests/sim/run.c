@@ -171,6 +171,7 @@ void sim_run(const struct sim_options *options, struct sim_result *ret)
     run->sent = sim_alloc(world->hosts_n * sizeof run->sent[0]);
     run->tables = sim_alloc(world->hosts_n * sizeof run->tables[0]);
     run->two_ms = sim_alloc(world->hosts_n * sizeof run->two_ms[0]);
+    run->none_ms = sim_alloc(world->hosts_n * sizeof run->none_ms[0]);
     world->hooks = (struct sim_hooks){.ctx = run,
                                       .before = before,
                                       .after = after,

@@ -9,6 +9,8 @@
     X(SIM_CLASS_ANY, "any")           /* whatever the seed draws */                                \
     X(SIM_CLASS_ONEWAYS, "oneways")   /* 2..4 nodes, keys, every pattern of one-way cuts: a        \
                                          restart under each */                                     \
+    X(SIM_CLASS_PARTIAL, "partial")   /* links or directions cut for good, with keys or without:   \
+                                         restarts under them, of several at once too */            \
     X(SIM_CLASS_LONG, "long")         /* parts and deaths that outlast redirect and timeout */     \
     X(SIM_CLASS_HEAL, "heal")         /* cuts that heal at every phase of an election */           \
     X(SIM_CLASS_HANDOVER, "handover") /* resign, drain and end of the AVG under loss */            \

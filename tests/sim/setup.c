@@ -20,7 +20,8 @@ const char *sim_class_name(enum sim_class class)
 static enum sim_class draw_class(struct sim_rng *rng, const struct sim_options *options)
 {
     uint64_t dice = sim_rng_below(rng, 100);
-    enum sim_class drawn = dice < 69   ? SIM_CLASS_ANY
+    enum sim_class drawn = dice < 65   ? SIM_CLASS_ANY
+                           : dice < 69 ? SIM_CLASS_PARTIAL
                            : dice < 72 ? SIM_CLASS_UNLISTED
                            : dice < 79 ? SIM_CLASS_ONEWAYS
                            : dice < 86 ? SIM_CLASS_LONG
@@ -38,6 +39,8 @@ static uint32_t draw_nodes(struct sim_rng *rng, enum sim_class class)
 
     if (class == SIM_CLASS_ONEWAYS)
         return (uint32_t)sim_rng_range(rng, 2, 4);
+    if (class == SIM_CLASS_PARTIAL)
+        return (uint32_t)sim_rng_range(rng, 3, 10);
     if (class == SIM_CLASS_UNLISTED)
         return (uint32_t)sim_rng_range(rng, 3, 16);
     if (dice < 90)
@@ -151,6 +154,9 @@ static uint64_t draw_kinds(struct sim_rng *rng, enum sim_class class)
         return handover;
     if (class == SIM_CLASS_ONEWAYS)
         return SIM_FAULT_BIT(SIM_FAULT_RESTART) | SIM_FAULT_BIT(SIM_FAULT_ONEWAYS);
+    if (class == SIM_CLASS_PARTIAL)
+        return SIM_FAULT_BIT(SIM_FAULT_RESTART) | SIM_FAULT_BIT(SIM_FAULT_CRASH_AVG) |
+               SIM_FAULT_BIT(SIM_FAULT_ONEWAYS) | SIM_FAULT_BIT(SIM_FAULT_PARTITION);
     if (class == SIM_CLASS_UNLISTED) /* processes come and go, alone and under loss */
         return SIM_FAULT_BIT(SIM_FAULT_RESTART) | SIM_FAULT_BIT(SIM_FAULT_REBOOT) |
                SIM_FAULT_BIT(SIM_FAULT_CRASH_AVG) | SIM_FAULT_BIT(SIM_FAULT_SHUTDOWN) |
@@ -171,8 +177,8 @@ static void draw_world(struct sim_rng *rng, struct sim_world *world, struct sim_
     setup->for_real = sim_rng_below(rng, 16) == 0;
     world->is_signed = world->is_signed || setup->for_real;
     world->unicast = sim_rng_permille(rng, 250) || unlisted;
-    setup->sparse =
-        unlisted || (world->unicast && world->is_signed && sim_rng_permille(rng, 250) && !oneways);
+    setup->sparse = unlisted || (world->unicast && world->is_signed && sim_rng_permille(rng, 250) &&
+                                 !oneways && setup->class != SIM_CLASS_PARTIAL);
     draw_peers(rng, world, setup);
     world->disk_lag_ms = sim_rng_permille(rng, 500) ? 0 : (uint32_t)sim_rng_below(rng, 200);
     world->witness_shut = sim_rng_permille(rng, 150);
