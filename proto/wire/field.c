@@ -31,17 +31,33 @@ void glbp_field_read_name(struct glbp_mp *mp, char *ret)
         glbp_mp_fail(mp, GLBP_REJECT_RANGE);
 }
 
+/* Eight at a time, the last ones with '!' behind them: in a byte below 0x21, of 0x7f or above 0x7f
+ * one of the three sets the top bit; a borrow or carry comes from such a byte only. */
+static bool is_visible(const char *text, size_t len)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t word, bad = 0;
+
+    while (len > 0) {
+        size_t n = len < sizeof word ? len : sizeof word;
+
+        word = '!' * each;
+        memcpy(&word, text, n);
+        bad |= word | (word - '!' * each) | (word + each);
+        text += n;
+        len -= n;
+    }
+    return (bad & 0x80 * each) == 0;
+}
+
 void glbp_field_read_url(struct glbp_mp *mp, size_t least, char *ret)
 {
     const char *url;
     size_t len = glbp_mp_str(mp, GLBP_URL_MAX, &url);
-    bool visible = true;
 
     /* no blank, control character or byte of a multibyte character: it goes into logs, JSON and
      * headers as it stands. What url_allow says of it is for proto/group. */
-    for (size_t i = 0; i < len; i++)
-        visible &= url[i] >= 0x21 && url[i] <= 0x7e;
-    if (len < least || !visible)
+    if (len < least || !is_visible(url, len))
         glbp_mp_fail(mp, GLBP_REJECT_RANGE);
     copy(ret, url, len);
 }

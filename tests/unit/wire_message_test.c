@@ -1,4 +1,5 @@
 /* Hello and resign: what is read, what is packed, and packets that are cut or damaged. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,31 @@ START_TEST(what_a_hello_says_of_others_is_read)
     ck_assert_uint_eq(msg.echo.refused, 5);
     ck_assert_uint_eq(msg.echo.held, 6);
     ck_assert_str_eq(msg.agent_url, "http://bff/pool/");
+}
+END_TEST
+
+/* Every byte, at every place of a url of every length up to two words and a bit. */
+START_TEST(a_url_has_visible_bytes_only)
+{
+    for (unsigned len = 1; len <= 18; len++) {
+        char text[64];
+        size_t at, packed;
+
+        snprintf(text, sizeof text, "0e %02x 7e*%u", 0xa0 + len, len);
+        packed = packet_build(packet_hello, 14, text, buf, sizeof buf);
+        require(packet_read(buf, packed, &msg) == GLBP_ACCEPTED && strlen(msg.url) == len);
+        for (at = 0; memcmp(buf + at, "~", 1) != 0; at++)
+            require(at < packed);
+        for (size_t i = at; i < at + len; i++) {
+            for (unsigned byte = 0; byte <= UINT8_MAX; byte++) {
+                bool visible = byte >= 0x21 && byte <= 0x7e;
+
+                buf[i] = (uint8_t)byte;
+                require((packet_read(buf, packed, &msg) == GLBP_ACCEPTED) == visible);
+            }
+            buf[i] = i % 2 ? '~' : '!';
+        }
+    }
 }
 END_TEST
 
@@ -335,6 +361,7 @@ Suite *message_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_hello_is_read);
     tcase_add_test(tcase, what_a_hello_says_of_others_is_read);
+    tcase_add_test(tcase, a_url_has_visible_bytes_only);
     tcase_add_test(tcase, a_resign_is_read);
     tcase_add_test(tcase, what_is_absent_is_zero);
     tcase_add_test(tcase, the_stamp_of_no_table_has_one_form);
