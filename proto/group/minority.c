@@ -72,7 +72,7 @@ static struct count count_members(struct glbp_group *group)
     struct count count = {.members = 1, .next_ms = GLBP_NEVER_MS};
     for (size_t i = 0; i < group->table.members_n; i++)
         count_member(group, &group->table.members[i], &count);
-    size_t strangers = count_strangers(group);
+    size_t strangers = count.lost > 0 ? count_strangers(group) : 0;
     size_t back = strangers > count.resigned ? strangers - count.resigned : 0;
     count.lost -= back < count.lost ? back : count.lost;
     return count;
