@@ -20,25 +20,27 @@ static bool heard_within(const struct glbp_group *group, const struct glbp_membe
     return member->direct_ms != 0 && member->direct_ms + span_ms > group->judge_ms;
 }
 
-/* A live member that was heard within hold follows it. */
-static bool is_followed(const struct glbp_group *group, uint64_t avg_id, bool by_who_hears_us)
+static bool is_follower(const struct glbp_group *group, const struct glbp_member *member,
+                        uint64_t avg_id)
 {
-    for (size_t i = 0; i < group->members_n; i++) {
-        const struct glbp_member *member = &group->members[i];
-        if (!member->self && member->alive && member->state != GLBP_ACTIVE &&
-            member->follows.present && member->follows.id == avg_id &&
-            heard_within(group, member, member->hold_ms) &&
-            (!by_who_hears_us || glbp_member_lists_us(group, member)))
+    return !member->self && member->alive && member->state != GLBP_ACTIVE &&
+           member->follows.present && member->follows.id == avg_id &&
+           heard_within(group, member, member->hold_ms);
+}
+
+/* A live member that was heard within hold follows it. */
+static bool is_followed(const struct glbp_group *group, uint64_t avg_id)
+{
+    for (size_t i = 0; i < group->members_n; i++)
+        if (is_follower(group, &group->members[i], avg_id))
             return true;
-    }
     return false;
 }
 
 /* Section 4: an AVG that is not heard directly counts as live only while it is followed. */
 static bool avg_lives(const struct glbp_group *group, const struct glbp_member *avg)
 {
-    return avg->alive &&
-           (heard_within(group, avg, avg->hold_ms) || is_followed(group, avg->id, false));
+    return avg->alive && (heard_within(group, avg, avg->hold_ms) || is_followed(group, avg->id));
 }
 
 struct glbp_claim glbp_claim_own(const struct glbp_group *group)
@@ -59,18 +61,9 @@ static int greater(bool a, bool b)
     return (int)a - (int)b;
 }
 
-static int claim_rank_cmp(struct glbp_group *group, const struct glbp_claim *a,
-                          const struct glbp_claim *b)
-{
-    const struct glbp_member *one = glbp_member_find_id(group, a->id);
-    const struct glbp_member *two = glbp_member_find_id(group, b->id);
-    if (one != NULL && two != NULL && one != two && (one->heard_hello || one->self) &&
-        (two->heard_hello || two->self))
-        return glbp_rank_cmp(one, two);
-    return (a->id > b->id) - (a->id < b->id);
-}
-
-int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a, const struct glbp_claim *b)
+/* > 0 when a is the greater one (section 5, Claims). Terms that tie are told apart by the id: every
+ * node knows it of every claim, which is not so of the rank. */
+static int claim_cmp(const struct glbp_claim *a, const struct glbp_claim *b)
 {
     int order = greater(a->is_signed, b->is_signed);
     if (order == 0)
@@ -82,34 +75,38 @@ int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a, const s
     order = (a->term > b->term) - (a->term < b->term);
     if ((a->flags & GLBP_CLAIM_LONE) != 0) /* of two lone claims the older one stays */
         order = -order;
-    return order != 0 ? order : claim_rank_cmp(group, a, b);
+    return order != 0 ? order : greater(a->id > b->id, b->id > a->id);
 }
 
 /* ---- the claims that count ---- */
 
-/* A claim of the minority is one only to the nodes that it lists, and to another minority's AVG:
- * also once that has yielded to it, or the two would stand and yield in turn for ever. By hearsay,
- * it is one to whom a follower of it lists. */
-static bool minority_counts(const struct glbp_group *group, uint64_t avg_id, bool by_hearsay)
+/* Which claims of minorities count. */
+enum minorities {
+    WHICH_COUNT, /* those of AVGs that list this node; to another minority's AVG every one, also
+                    once that has yielded to it, or the two would stand and yield in turn for ever
+                  */
+    ALL
+};
+
+static bool minority_counts(const struct glbp_group *group, uint64_t avg_id, enum minorities which)
 {
     if (group->state == GLBP_ACTIVE)
         return group->minority;
-    return group->minority_avg_id == avg_id || (by_hearsay && is_followed(group, avg_id, true));
+    return which == ALL || group->minority_avg_id == avg_id;
 }
 
 /* What an AVG says itself, for as long as no report goes before it (claim_reported()). */
 static bool claim_of(const struct glbp_group *group, const struct glbp_member *member,
-                     bool by_hearsay, struct glbp_claim *ret)
+                     enum minorities which, struct glbp_claim *ret)
 {
     if (member->self || !member->heard_hello || member->state != GLBP_ACTIVE ||
         !member->follows.present || member->follows.id != member->id ||
         member->empty_hellos >= glbp_listing_hellos(group) || !avg_lives(group, member))
         return false;
-    if (!heard_within(group, member, stale_ms(member->hello_ms)) &&
-        is_followed(group, member->id, false))
+    if (!heard_within(group, member, stale_ms(member->hello_ms)) && is_followed(group, member->id))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
-        !glbp_member_lists_us(group, member) && !minority_counts(group, member->id, by_hearsay))
+        !glbp_member_lists_us(group, member) && !minority_counts(group, member->id, which))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;
@@ -141,9 +138,32 @@ static const char *reported_name(struct glbp_group *group, const struct glbp_mem
     return member->stamp.term == member->follows.term && !other ? member->stamp.avg : "";
 }
 
+/* What the followers of an AVG tell of its claim, put together. Kept for the next one who tells of
+ * the same claim, which most do. */
+struct reports {
+    uint64_t id, term;
+    uint8_t flags;
+};
+
+/* A claim is of the minority if one of those who report it says so: the others may tell each other
+ * what was so before. */
+static uint8_t reported_flags(const struct glbp_group *group, const struct glbp_claim_ref *claim,
+                              struct reports *reports)
+{
+    if (reports->id != claim->id || reports->term != claim->term) {
+        *reports = (struct reports){.id = claim->id, .term = claim->term};
+        for (size_t i = 0; i < group->members_n; i++) {
+            const struct glbp_member *member = &group->members[i];
+            if (is_follower(group, member, claim->id) && member->follows.term >= claim->term)
+                reports->flags |= member->follows.flags & GLBP_CLAIM_MINORITY;
+        }
+    }
+    return claim->flags | reports->flags;
+}
+
 /* What `member` reports of an AVG that is not heard itself (key 20). */
 static bool claim_reported(struct glbp_group *group, const struct glbp_member *member,
-                           bool by_hearsay, struct glbp_claim *ret)
+                           enum minorities which, struct reports *reports, struct glbp_claim *ret)
 {
     if (member->self || !member->alive || member->state == GLBP_ACTIVE ||
         !member->follows.present || member->follows.id == group->id ||
@@ -156,13 +176,13 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     if (avg == NULL && (glbp_member_is_past(group, member->follows.id) ||
                         reported_alive_ms(member) + group->config.hold_ms <= group->judge_ms))
         return false;
-    if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
-        !minority_counts(group, member->follows.id, by_hearsay))
+    uint8_t flags = reported_flags(group, &member->follows, reports);
+    if ((flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member->follows.id, which))
         return false;
     memset(ret, 0, sizeof(*ret));
     ret->present = true;
     ret->is_signed = member->is_signed || !group->config.prefer_signed;
-    ret->flags = member->follows.flags;
+    ret->flags = flags;
     ret->id = member->follows.id;
     ret->term = member->follows.term;
     ret->alive_ms = avg != NULL && avg->heard_hello ? avg->alive_ms : reported_alive_ms(member);
@@ -171,36 +191,34 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
     return strcmp(ret->node, group->node) != 0; /* an earlier incarnation of this very node */
 }
 
-static struct glbp_claim greatest_claim(struct glbp_group *group, bool by_hearsay)
+static struct glbp_claim greatest_claim(struct glbp_group *group, enum minorities which)
 {
     struct glbp_claim best = {.present = false};
+    struct reports reports = {.id = 0};
     for (size_t i = 0; i < group->members_n; i++) {
         const struct glbp_member *member = &group->members[i];
         struct glbp_claim claim;
-        if (!claim_of(group, member, by_hearsay, &claim) &&
-            !claim_reported(group, member, by_hearsay, &claim))
+        if (!claim_of(group, member, which, &claim) &&
+            !claim_reported(group, member, which, &reports, &claim))
             continue;
-        int order = best.present ? glbp_claim_cmp(group, &claim, &best) : 1;
+        int order = best.present ? claim_cmp(&claim, &best) : 1;
         if (order > 0 || (order == 0 && claim.alive_ms > best.alive_ms))
             best = claim;
     }
     return best;
 }
 
-/* Whoever follows the AVG of a minority counts those of other minorities by hearsay, or two of them
- * would stay in one chain of links. Once it follows a greater one so, it holds to that as an AVG
- * does that yielded: the lesser one will have yielded, too. */
+/* Whoever follows the AVG of a minority, or nobody while it misses most members itself, has no
+ * better one to wait for: the claims of all minorities count, or two of them would stay in one
+ * chain of links. */
 static struct glbp_claim claim_to_follow(struct glbp_group *group)
 {
-    struct glbp_claim best = greatest_claim(group, false);
-    if (group->state == GLBP_ACTIVE || !best.present || (best.flags & GLBP_CLAIM_MINORITY) == 0)
+    struct glbp_claim best = greatest_claim(group, WHICH_COUNT);
+    if (group->state == GLBP_ACTIVE)
         return best;
-    struct glbp_claim other = greatest_claim(group, true);
-    if (other.id != best.id) {
-        group->minority_avg_id = other.id;
-        group->minority_false_ms = GLBP_NEVER_MS;
-    }
-    return other;
+    bool in_minority =
+        best.present ? (best.flags & GLBP_CLAIM_MINORITY) != 0 : glbp_minority_hears_few(group);
+    return in_minority ? greatest_claim(group, ALL) : best;
 }
 
 /* ---- following ---- */
@@ -247,7 +265,7 @@ static void follow(struct glbp_group *group, const struct glbp_claim *claim)
         memcpy(group->last_followed, claim->node, sizeof(group->last_followed));
     struct glbp_claim before = group->follow;
     group->follow = *claim;
-    if (same && claim->node[0] == '\0') /* not every report tells the name */
+    if (same && claim->term == before.term && claim->node[0] == '\0') /* not all tell the name */
         memcpy(group->follow.node, before.node, sizeof(before.node));
 }
 
@@ -320,7 +338,7 @@ void glbp_claim_settle(struct glbp_group *group)
         glbp_hello_soon(group, 0);
     }
     struct glbp_claim own = glbp_claim_own(group);
-    if (best.present && glbp_claim_cmp(group, &best, &own) > 0)
+    if (best.present && claim_cmp(&best, &own) > 0)
         group->rival = best;
     else if (best.present)
         win(group, &best);
@@ -381,7 +399,7 @@ static void hear_crossing(struct glbp_group *group, const struct glbp_member *me
     int order = (group->yielded_term > group->yielded_to.term) -
                 (group->yielded_term < group->yielded_to.term);
     if (order == 0)
-        order = glbp_rank_cmp(glbp_member_self(group), member);
+        order = greater(group->id > member->id, member->id > group->id);
     group->crossed = order > 0;
 }
 

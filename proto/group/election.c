@@ -172,7 +172,7 @@ static bool higher_standby(struct glbp_group *group)
 static bool drains_for_another(struct glbp_group *group)
 {
     return draining(glbp_member_self(group)) &&
-           other_not_draining(group, GLBP_LISTEN, GLBP_SPEAK, 0);
+           other_not_draining(group, GLBP_LISTEN, GLBP_SPEAK, group->follow.id);
 }
 
 static bool drains_with_heir(struct glbp_group *group)

@@ -373,9 +373,6 @@ bool glbp_liveness_emit_probes(struct glbp_group *group);
 void glbp_claim_settle(struct glbp_group *group);
 /* After a hello of `member` was applied: answers, terms, step-down. */
 void glbp_claim_hear(struct glbp_group *group, struct glbp_member *member);
-/* > 0 when a beats b. */
-int glbp_claim_cmp(struct glbp_group *group, const struct glbp_claim *a,
-                   const struct glbp_claim *b);
 struct glbp_claim glbp_claim_own(const struct glbp_group *group);
 /* A term above `above`: the wall clock where that is greater; else above + 1 and a random number
  * below 2^16, since a node whose clock went back may have claimed the next one in an earlier life.

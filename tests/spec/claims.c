@@ -80,17 +80,35 @@ START_TEST(s5_many_claims_are_answered_once_each_and_then_once_per_hello)
 }
 END_TEST
 
-START_TEST(s5_equal_terms_are_decided_by_rank)
+/* a's id becomes greater than m's, or less. */
+static void number_a(bool greater)
 {
-    a.msg.priority = 101;
+    while ((glbp_node_id("a", a.msg.incarnation) > glbp_node_id("m", 100)) != greater)
+        a.msg.incarnation++;
+}
+
+/* Not by rank: who hears of a claim by others knows none, and all have to judge alike. */
+START_TEST(s5_equal_terms_are_decided_by_the_id)
+{
+    number_a(true);
+    a.msg.priority = 99;
     meet(0, 0);
     ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);
 }
 END_TEST
 
+START_TEST(s5_of_equal_terms_the_lesser_id_loses)
+{
+    number_a(false);
+    a.msg.priority = 101;
+    meet(0, 0);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
+}
+END_TEST
+
 START_TEST(s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it)
 {
-    a.msg.priority = 101;
+    number_a(true);
     meet(0, 0);
     wait_ms(&rig, 10);
     ck_assert_uint_eq(rig.hello.stamp.term, a.msg.follows.term); /* ours, of the same term as a's */
@@ -353,7 +371,8 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_the_lower_term_loses_and_is_answered_at_once);
     tcase_add_test(tcase, s5_one_claim_is_answered_once_per_hello);
     tcase_add_test(tcase, s5_many_claims_are_answered_once_each_and_then_once_per_hello);
-    tcase_add_test(tcase, s5_equal_terms_are_decided_by_rank);
+    tcase_add_test(tcase, s5_equal_terms_are_decided_by_the_id);
+    tcase_add_test(tcase, s5_of_equal_terms_the_lesser_id_loses);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);

@@ -137,7 +137,7 @@ static void between_two(uint64_t term, uint8_t flags)
     wait_with(&rig, 2 * HELLO, both, 2);
 }
 
-START_TEST(s5_who_follows_a_minority_counts_another_by_a_follower_that_lists_it)
+START_TEST(s5_who_follows_a_minority_counts_another_by_hearsay)
 {
     struct peer *both[] = {&b, &a};
     between_two(WALL + 9000, GLBP_CLAIM_MINORITY);
@@ -164,18 +164,49 @@ START_TEST(s5_of_two_minorities_the_lesser_one_known_by_hearsay_changes_nothing)
 }
 END_TEST
 
-START_TEST(s5_a_minority_is_not_followed_by_the_word_of_one_that_does_not_hear_us)
+/* b and d tell of the same claim of c; what d tells was so before. */
+START_TEST(s5_a_claim_is_of_the_minority_if_one_follower_says_so)
 {
+    struct peer *both[] = {&b, &d};
+    peer_leads(&c, WALL + 9000);
+    peer_follows(&b, &c);
+    peer_follows(&d, &c);
+    wait_with(&rig, 2 * HELLO, both, 2);
+    ck_assert(status_of(&rig).follows);
+    b.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    (void)say(&rig, &b);
+    (void)say(&rig, &d);
+    ck_assert(!status_of(&rig).follows);
+    c.msg.follows.term++; /* c raised its term, and is in no minority any more */
+    peer_follows(&d, &c);
+    (void)say(&rig, &d);
+    ck_assert(status_of(&rig).follows);
+}
+END_TEST
+
+/* m misses four of the six of its table. */
+START_TEST(s5_who_follows_nobody_and_misses_most_counts_a_minority_by_hearsay)
+{
+    struct glbp_table table = rig_table(&rig, "a", WALL + 5000, 1, 4);
+    peer_leads(&a, WALL + 5000);
+    (void)say(&rig, &a);
+    say_table(&rig, &a, &table);
+    (void)say_resign(&rig, &a);
+    peer_leads(&c, WALL + 9000);
+    peer_follows(&b, &c);
     b.hears_m = false;
     b.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
     b.msg.heard_n = 1;
-    between_two(WALL + 9000, GLBP_CLAIM_MINORITY);
-    ck_assert_str_eq(status_of(&rig).avg, "a");
+    b.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    wait_with(&rig, 8 * HELLO, &(struct peer *){&b}, 1);
+    ck_assert(status_of(&rig).follows);
+    ck_assert_uint_eq(rig.seen[GLBP_EV_AVG], 2); /* a, and then c: not again and again */
+    ck_assert_int_lt(state_of(&rig), GLBP_ACTIVE);
 }
 END_TEST
 
 /* Else the minority's AVG would keep a majority that it does not hear from electing its own. */
-START_TEST(s5_who_follows_nobody_does_not_follow_a_minority_by_hearsay)
+START_TEST(s5_who_follows_nobody_and_misses_few_does_not_follow_a_minority_by_hearsay)
 {
     peer_leads(&c, WALL + 9000);
     peer_follows(&b, &c);
@@ -185,6 +216,25 @@ START_TEST(s5_who_follows_nobody_does_not_follow_a_minority_by_hearsay)
     ck_assert(!status_of(&rig).follows);
     wait_with(&rig, 2 * HELLO, &(struct peer *){&b}, 1);
     ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE); /* but it does not wait for ever */
+}
+END_TEST
+
+/* b, a standby, follows an AVG whose claim is none to m. */
+START_TEST(s5_who_drains_defers_for_good)
+{
+    peer_leads(&c, WALL + 9000);
+    peer_follows(&b, &c);
+    b.msg.state = GLBP_STANDBY;
+    b.msg.follows.flags = GLBP_CLAIM_MINORITY;
+    b.msg.priority = 1;
+    (void)say(&rig, &b);
+    ck_assert_int_eq(command(&rig, GLBP_CMD_DRAIN, 0), 0);
+    wait_with(&rig, 10 * HELLO, &(struct peer *){&b}, 1);
+    ck_assert_int_lt(state_of(&rig), GLBP_ACTIVE);
+    ck_assert_uint_eq(rig.seen[GLBP_EV_RESIGN], 0); /* nor gave it up at once */
+    ck_assert_int_eq(command(&rig, GLBP_CMD_UNDRAIN, 0), 0);
+    wait_with(&rig, 3 * HELLO, &(struct peer *){&b}, 1);
+    ck_assert_int_eq(state_of(&rig), GLBP_ACTIVE);
 }
 END_TEST
 
@@ -199,9 +249,12 @@ TCase *minority_case(void)
     tcase_add_test(tcase,
                    s5_who_yields_out_of_a_minority_names_the_winner_although_its_members_are_back);
     tcase_add_test(tcase, s5_a_minority_claim_that_does_not_list_us_is_none);
-    tcase_add_test(tcase, s5_who_follows_a_minority_counts_another_by_a_follower_that_lists_it);
+    tcase_add_test(tcase, s5_who_follows_a_minority_counts_another_by_hearsay);
     tcase_add_test(tcase, s5_of_two_minorities_the_lesser_one_known_by_hearsay_changes_nothing);
-    tcase_add_test(tcase, s5_a_minority_is_not_followed_by_the_word_of_one_that_does_not_hear_us);
-    tcase_add_test(tcase, s5_who_follows_nobody_does_not_follow_a_minority_by_hearsay);
+    tcase_add_test(tcase,
+                   s5_who_follows_nobody_and_misses_few_does_not_follow_a_minority_by_hearsay);
+    tcase_add_test(tcase, s5_a_claim_is_of_the_minority_if_one_follower_says_so);
+    tcase_add_test(tcase, s5_who_follows_nobody_and_misses_most_counts_a_minority_by_hearsay);
+    tcase_add_test(tcase, s5_who_drains_defers_for_good);
     return tcase;
 }
