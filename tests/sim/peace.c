@@ -252,9 +252,10 @@ static void watch_followers(struct run *run, uint64_t bound_ms)
 void peace_watch(struct run *run)
 {
     struct sim_world *world = run->world;
-    uint64_t bound_ms = run->setup.hold_ms + 2 * run->setup.hello_ms + slack_ms(run);
+    uint64_t patience_ms = 4 * run->setup.hello_ms + 500; /* of who hears nobody that counts */
+    uint64_t bound_ms = run->setup.hold_ms + 2 * run->setup.hello_ms + patience_ms + slack_ms(run);
 
-    watch_followers(run, bound_ms + 4 * run->setup.hello_ms);
+    watch_followers(run, bound_ms);
     for (size_t part = 0; part < world->hosts_n; part++) {
         size_t avgs = 0;
 
