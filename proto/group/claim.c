@@ -80,13 +80,10 @@ static int claim_cmp(const struct glbp_claim *a, const struct glbp_claim *b)
 
 /* ---- the claims that count ---- */
 
-/* Which claims of minorities count. */
-enum minorities {
-    WHICH_COUNT, /* those of AVGs that list this node; to another minority's AVG every one, also
-                    once that has yielded to it, or the two would stand and yield in turn for ever
-                  */
-    ALL
-};
+/* Which claims of minorities count. THAT_LIST_US: of AVGs that list this node; and every one to
+ * another minority's AVG, also once that has yielded to it, or the two would stand and yield in
+ * turn for ever. */
+enum minorities { THAT_LIST_US, ALL };
 
 static bool minority_counts(const struct glbp_group *group, uint64_t avg_id, enum minorities which)
 {
@@ -213,7 +210,7 @@ static struct glbp_claim greatest_claim(struct glbp_group *group, enum minoritie
  * chain of links. */
 static struct glbp_claim claim_to_follow(struct glbp_group *group)
 {
-    struct glbp_claim best = greatest_claim(group, WHICH_COUNT);
+    struct glbp_claim best = greatest_claim(group, THAT_LIST_US);
     if (group->state == GLBP_ACTIVE)
         return best;
     bool in_minority =
