@@ -20,6 +20,13 @@ static bool heard_within(const struct glbp_group *group, const struct glbp_membe
     return member->direct_ms != 0 && member->direct_ms + span_ms > group->judge_ms;
 }
 
+/* Of what it says itself: a slice proves life, but tells nothing of its claim. */
+static bool said_within(const struct glbp_group *group, const struct glbp_member *member,
+                        uint64_t span_ms)
+{
+    return member->hello_applied_ms != 0 && member->hello_applied_ms + span_ms > group->judge_ms;
+}
+
 static bool is_follower(const struct glbp_group *group, const struct glbp_member *member,
                         uint64_t avg_id)
 {
@@ -92,6 +99,23 @@ static bool minority_counts(const struct glbp_group *group, uint64_t avg_id, enu
     return which == ALL || group->minority_avg_id == avg_id;
 }
 
+/* Whoever leads or follows changes that only for a claim of which somebody hears this node: else
+ * newcomers that hear each other alone would take a group over that they do not hear. avg: NULL if
+ * nothing was heard of it. */
+static bool is_deaf_to_us(const struct glbp_group *group, const struct glbp_member *avg,
+                          uint64_t avg_id)
+{
+    if (!group->follow.present || group->follow.id == avg_id ||
+        (avg != NULL && glbp_member_lists_us(group, avg)))
+        return false;
+    for (size_t i = 0; i < group->members_n; i++) {
+        const struct glbp_member *member = &group->members[i];
+        if (is_follower(group, member, avg_id) && glbp_member_lists_us(group, member))
+            return false;
+    }
+    return true;
+}
+
 /* What an AVG says itself, for as long as no report goes before it (claim_reported()). */
 static bool claim_of(const struct glbp_group *group, const struct glbp_member *member,
                      enum minorities which, struct glbp_claim *ret)
@@ -100,7 +124,9 @@ static bool claim_of(const struct glbp_group *group, const struct glbp_member *m
         !member->follows.present || member->follows.id != member->id ||
         member->empty_hellos >= glbp_listing_hellos(group) || !avg_lives(group, member))
         return false;
-    if (!heard_within(group, member, stale_ms(member->hello_ms)) && is_followed(group, member->id))
+    if (!said_within(group, member, stale_ms(member->hello_ms)) && is_followed(group, member->id))
+        return false;
+    if (is_deaf_to_us(group, member, member->id))
         return false;
     if ((member->follows.flags & GLBP_CLAIM_MINORITY) != 0 &&
         !glbp_member_lists_us(group, member) && !minority_counts(group, member->id, which))
@@ -168,10 +194,12 @@ static bool claim_reported(struct glbp_group *group, const struct glbp_member *m
         return false;
     const struct glbp_member *avg = glbp_member_find_id(group, member->follows.id);
     if (avg != NULL && avg->heard_hello &&
-        (heard_within(group, avg, stale_ms(avg->hello_ms)) || !avg_lives(group, avg)))
+        (said_within(group, avg, stale_ms(avg->hello_ms)) || !avg_lives(group, avg)))
         return false;
     if (avg == NULL && (glbp_member_is_past(group, member->follows.id) ||
                         reported_alive_ms(member) + group->config.hold_ms <= group->judge_ms))
+        return false;
+    if (is_deaf_to_us(group, avg, member->follows.id))
         return false;
     uint8_t flags = reported_flags(group, &member->follows, reports);
     if ((flags & GLBP_CLAIM_MINORITY) != 0 && !minority_counts(group, member->follows.id, which))

@@ -54,7 +54,8 @@ static const struct glbp_member *higher_in(struct glbp_group *group, enum glbp_s
 static bool standby_lives(struct glbp_group *group)
 {
     for (size_t i = 0; i < group->members_n; i++)
-        if (in_states(&group->members[i], GLBP_STANDBY, GLBP_STANDBY))
+        if (in_states(&group->members[i], GLBP_STANDBY, GLBP_STANDBY) &&
+            group->members[i].id != group->follow.id)
             return true;
     const char *named = group->table.head.standby;
     if (named[0] == '\0' || strcmp(named, group->node) == 0 || !group->follow.present ||
@@ -339,16 +340,38 @@ static void give_up(struct glbp_group *group, enum glbp_reason why)
     glbp_hello_repeat(group);
 }
 
-/* Members that a live AVG's table names as live, but that were never heard here: their silence
- * counts from our claim on, since before it nobody listened for them. */
+/* It forwards its own slot: so it is fit, and not on its way out. */
+static void presume_fitness(struct glbp_group *group, struct glbp_member *member)
+{
+    for (size_t i = 0; i < group->table.slots_n; i++) {
+        const struct glbp_slot_entry *slot = &group->table.slots[i];
+        if (strcmp(slot->owner, member->node) != 0)
+            continue;
+        if (strcmp(slot->forwarder, member->node) != 0)
+            return;
+        member->flags |= GLBP_FLAG_ELIGIBLE;
+        if (slot->state != GLBP_SLOT_DRAINING)
+            member->flags &= ~GLBP_FLAG_DRAINING;
+        return;
+    }
+}
+
+/* What a live AVG's table tells of members that are not heard here. Those never heard that it names
+ * as live: their silence counts from our claim on, since before it nobody listened for them. Those
+ * that others hear: what they said last may be of a time before the table. */
 static void presume_members(struct glbp_group *group)
 {
+    group->adopted_live = group->table_live;
     for (size_t i = 0; group->table_live && i < group->table.members_n; i++) {
         const struct glbp_member_entry *entry = &group->table.members[i];
         struct glbp_member *member = glbp_member_find(group, entry->node);
-        if (member == NULL || member->self || member->heard_hello ||
-            entry->state != GLBP_MEMBER_LIVE)
+        if (member == NULL || member->self || entry->state != GLBP_MEMBER_LIVE)
             continue;
+        if (member->heard_hello) {
+            if (member->alive && member->direct_ms + member->hold_ms <= group->now.mono_ms)
+                presume_fitness(group, member);
+            continue;
+        }
         member->presumed = true;
         member->alive = true;
         member->alive_ms = group->now.mono_ms;

@@ -274,6 +274,7 @@ struct glbp_group {
     struct glbp_table table; /* held */
     struct glbp_table draft; /* AVG: what would be published now */
     bool table_live;         /* it came from a live AVG in this life, or is our own */
+    bool adopted_live;       /* that was so of the table with which our claim began */
     uint64_t confirmed_ms;
     struct glbp_slot_clock *clocks; /* max_forwarders; valid for table.slots while Active */
     struct glbp_tally tally[GLBP_MEMBERS_MAX];   /* scratch of a decision, as are … */

@@ -20,26 +20,39 @@ static bool is_draining(const struct glbp_member *member)
     return (member->flags & GLBP_FLAG_DRAINING) != 0;
 }
 
+/* Heard from itself within its hold: others prove it alive, but do not tell whether it is fit. */
+static bool is_direct(const struct glbp_group *group, const struct glbp_member *member)
+{
+    return member->direct_ms != 0 && member->direct_ms + member->hold_ms > group->now.mono_ms;
+}
+
 /* Its BFF serves: fit by its own last word, and not gone since. A silent one is gone when its url
  * refuses, or fails twice in a row: agents cut off from each other are not gateways cut off from
- * browsers. One never heard in this life (from a state file) serves only if its url just answered.
- */
-static bool serves(const struct glbp_member *member)
+ * browsers. One that only others hear is gone when its url failed for its hold, and refuses. One
+ * never heard in this life serves only if its url just answered, unless the table that names it was
+ * of a live AVG when it was taken over. */
+static bool serves(const struct glbp_group *group, const struct glbp_member *member)
 {
     if (member == NULL || member->resigned)
         return false;
-    if (!glbp_member_known(member))
-        return member->probing.answered;
-    if ((member->flags & GLBP_FLAG_ELIGIBLE) == 0)
+    const struct glbp_probing *probing = &member->probing;
+    if (!glbp_member_known(member) && !group->adopted_live)
+        return probing->answered;
+    if (glbp_member_known(member) && (member->flags & GLBP_FLAG_ELIGIBLE) == 0)
         return false;
-    return member->alive || !(member->probing.refused || member->probing.failed_row >= 2);
+    if (member->self || (member->alive && (member->presumed || is_direct(group, member))))
+        return true;
+    if (!member->alive)
+        return !probing->refused && probing->failed_row < 2;
+    uint64_t failed_ms = probing->failed_row * (uint64_t)group->config.hello_ms;
+    return !probing->refused || failed_ms < member->hold_ms;
 }
 
 /* It may be given a slot that another had. */
-static bool may_take(const struct glbp_tally *tally)
+static bool may_take(const struct glbp_group *group, const struct glbp_tally *tally)
 {
     const struct glbp_member *member = tally != NULL ? tally->member : NULL;
-    return member != NULL && is_heard(member) && member->alive && serves(member) &&
+    return member != NULL && is_heard(member) && member->alive && serves(group, member) &&
            !is_draining(member);
 }
 
@@ -136,9 +149,9 @@ static void settle_forwarders(struct glbp_group *group)
     for (size_t i = 0; i < group->draft.slots_n; i++) {
         struct glbp_slot_entry *slot = &group->draft.slots[i];
         struct glbp_slot_clock *clock = &group->clocks[i];
-        if (!forwards_own(clock) && may_take(clock->owner) && is_return_due(group, clock))
+        if (!forwards_own(clock) && may_take(group, clock->owner) && is_return_due(group, clock))
             set_forwarder(slot, clock, clock->owner);
-        if (clock->forwarder == NULL || !serves(clock->forwarder->member))
+        if (clock->forwarder == NULL || !serves(group, clock->forwarder->member))
             set_forwarder(slot, clock, NULL);
         else if (!is_draining(clock->forwarder->member))
             clock->forwarder->forwards++;
@@ -176,7 +189,7 @@ static void gather_takers(struct glbp_group *group)
 {
     group->takers_n = 0;
     for (size_t i = 0; i < group->draft.members_n; i++)
-        if (may_take(&group->tally[i]))
+        if (may_take(group, &group->tally[i]))
             group->takers[group->takers_n++] = &group->tally[i];
     for (size_t i = group->takers_n / 2; i-- > 0;)
         sift_down(group, i);
@@ -218,7 +231,7 @@ static void settle_clock(const struct glbp_group *group, struct glbp_slot_clock 
     } else if (clock->owner == NULL || !clock->owner->live) {
         kind = GLBP_CLOCK_REMOVAL;
         limit_ms = group->config.timeout_ms;
-    } else if (may_take(clock->owner)) {
+    } else if (may_take(group, clock->owner)) {
         kind = GLBP_CLOCK_RETURN;
         limit_ms = group->config.forwarder_preempt_delay_ms;
     }

@@ -95,7 +95,10 @@ START_TEST(s5_who_yields_out_of_a_minority_names_the_winner_although_its_members
     e.hears_m = false;
     e.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
     e.msg.heard_n = 1;
+    peer_follows(&d, &e); /* which hears m, where e does not */
+    d.msg.follows.flags = GLBP_CLAIM_MINORITY;
     rig_clear(&rig);
+    (void)say(&rig, &d);
     (void)say(&rig, &e);
     wait_ms(&rig, 10);
     ck_assert_int_eq(state_of(&rig), GLBP_LISTEN);

@@ -115,12 +115,30 @@ START_TEST(a_silent_one_without_any_result_stays)
 }
 END_TEST
 
-START_TEST(probes_of_a_live_one_move_nothing)
+START_TEST(probes_of_one_that_is_heard_move_nothing)
 {
     three();
+    rig_member(&rig, "b")->direct_ms = rig.group->now.mono_ms;
     rig_member(&rig, "b")->probing.refused = true;
     rig_member(&rig, "b")->probing.failed_row = 5;
     ck_assert(!rig_decide(&rig));
+}
+END_TEST
+
+/* Others hear its agent; that its BFF is gone, it tells them, not us. */
+START_TEST(one_that_only_others_hear_and_that_refuses_is_gone)
+{
+    three();
+    rig_member(&rig, "b")->direct_ms = rig.group->now.mono_ms - rig_member(&rig, "b")->hold_ms;
+    ck_assert(!rig_decide(&rig));
+    rig_member(&rig, "b")->probing.failed_row = 5; /* by the way from us to it, as far as we know */
+    ck_assert(!rig_decide(&rig));
+    rig_member(&rig, "b")->probing.refused = true;
+    rig_member(&rig, "b")->probing.failed_row = 3; /* its agent may have been away, too */
+    ck_assert(!rig_decide(&rig));
+    rig_member(&rig, "b")->probing.failed_row = 4;
+    ck_assert(rig_decide(&rig));
+    expect("1 a/a 100 active, 2 b/c 50 active, 3 c/c 50 active");
 }
 END_TEST
 
@@ -421,7 +439,8 @@ Suite *takeover_suite(void)
     tcase_add_test(tc, a_silent_one_stays_while_its_url_answers);
     tcase_add_test(tc, a_silent_one_that_refuses_is_gone);
     tcase_add_test(tc, a_silent_one_without_any_result_stays);
-    tcase_add_test(tc, probes_of_a_live_one_move_nothing);
+    tcase_add_test(tc, probes_of_one_that_is_heard_move_nothing);
+    tcase_add_test(tc, one_that_only_others_hear_and_that_refuses_is_gone);
     tcase_add_test(tc, a_suspect_heard_again_is_active);
     tcase_add_test(tc, one_silent_while_draining_goes_at_once);
     tcase_add_test(tc, one_never_heard_stays_only_if_its_url_answered);
