@@ -134,7 +134,8 @@ static const struct glbp_slot_entry *slot_of(const struct glbp_table *table, uin
 static const char *excuse(struct sim_check *check, struct sim_host *avg, const char *forwarder)
 {
     const struct sim_host *target = sim_check_host_named(check, forwarder);
-    const struct sim_evidence *evidence;
+    const struct sim_evidence *evidence =
+        target ? &check->hosts[avg->index].evidence[target->index] : NULL;
     struct glbp_member_view view;
 
     if (strcmp(forwarder, avg->node) == 0) {
@@ -146,12 +147,12 @@ static const char *excuse(struct sim_check *check, struct sim_host *avg, const c
     if (sim_check_sees(avg, forwarder, &view)) {
         if (view.resigned || view.draining || !view.eligible)
             return "resigned, draining or not eligible";
-        if (view.alive)
-            return NULL;
+        if (view.alive && (view.direct || !evidence || !evidence->refused ||
+                           evidence->failed_row * (uint64_t)avg->config.hello_ms < view.hold_ms))
+            return NULL; /* of one that only others hear the url tells, in its time */
     }
-    if (!target)
+    if (!evidence)
         return "unknown";
-    evidence = &check->hosts[avg->index].evidence[target->index];
     return evidence->refused || evidence->failed_row >= 2 ? "silent, and its url does not answer"
                                                           : NULL;
 }
