@@ -233,12 +233,11 @@ static void watch_followers(struct run *run, uint64_t bound_ms)
     struct sim_world *world = run->world;
 
     for (size_t i = 0; i < world->hosts_n; i++) {
-        struct glbp_group_status status;
+        struct glbp_group_status status = {.follows = true};
 
         if (sim_check_counts(&run->check, i))
             sim_host_status(&world->hosts[i], &status);
-        if (!sim_check_counts(&run->check, i) || status.follows || status.duplicate ||
-            status.draining)
+        if (status.follows || status.duplicate || status.draining)
             run->none_ms[i] = 0;
         else if (run->none_ms[i] == 0)
             run->none_ms[i] = world->now_ms;
