@@ -116,6 +116,38 @@ START_TEST(s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it)
 }
 END_TEST
 
+/* m follows a; b tells of c, whose claim is greater. */
+static void hear_of_c(bool heard)
+{
+    struct peer c = peer_of("c", 3);
+    struct peer *both[] = {&a, &b};
+    peer_leads(&a, WALL + 1000);
+    peer_leads(&c, WALL + 9000);
+    peer_follows(&b, &c);
+    b.hears_m = heard;
+    b.msg.heard[0] = (struct glbp_seen){12345, 1, 0};
+    b.msg.heard_n = 1;
+    wait_with(&rig, HELLO, both, 1);
+    wait_with(&rig, 4 * HELLO, both, 2);
+}
+
+/* Else those that m does not reach would take it over. */
+START_TEST(s5_who_follows_heeds_no_claim_of_which_nobody_hears_it)
+{
+    hear_of_c(false);
+    ck_assert_str_eq(status_of(&rig).avg, "a");
+    ck_assert_uint_eq(rig.seen[GLBP_EV_AVG], 1);
+}
+END_TEST
+
+START_TEST(s5_who_follows_heeds_a_greater_claim_of_which_a_follower_hears_it)
+{
+    hear_of_c(true);
+    ck_assert(status_of(&rig).follows);
+    ck_assert_str_ne(status_of(&rig).avg, "a");
+}
+END_TEST
+
 START_TEST(s5_a_lone_claim_loses)
 {
     meet(+1000, GLBP_CLAIM_LONE);
@@ -374,6 +406,8 @@ TCase *claims_case(void)
     tcase_add_test(tcase, s5_equal_terms_are_decided_by_the_id);
     tcase_add_test(tcase, s5_of_equal_terms_the_lesser_id_loses);
     tcase_add_test(tcase, s5_who_loses_with_an_equal_term_makes_the_winner_go_above_it);
+    tcase_add_test(tcase, s5_who_follows_heeds_no_claim_of_which_nobody_hears_it);
+    tcase_add_test(tcase, s5_who_follows_heeds_a_greater_claim_of_which_a_follower_hears_it);
     tcase_add_test(tcase, s5_a_lone_claim_loses);
     tcase_add_test(tcase, s5_a_claim_of_one_that_hears_nobody_is_none);
     tcase_add_test(tcase, s5_who_believed_nobody_before_its_claim_is_lone);
